@@ -1,0 +1,1 @@
+"""muster turns a git repository into the control plane of a fleet of clusters."""

@@ -1,0 +1,1 @@
+"""What runs beside a managed cluster: heartbeats and detectors."""

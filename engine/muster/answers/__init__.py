@@ -1,0 +1,1 @@
+"""Questions asked of the same evaluator: evaluate, plan, explain, forecast, history, replay."""

@@ -1,0 +1,1 @@
+"""The Common Expression Language: compiled, typed, bounded, aware of time."""

@@ -1,0 +1,1 @@
+"""Parts of files become objects, and objects a fleet; validation."""

@@ -1,0 +1,1 @@
+"""git: reading snapshots, committing by compare-and-swap, pushing without force."""

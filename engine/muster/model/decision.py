@@ -1,0 +1,67 @@
+"""Decisions: what muster concluded, why, and until when.
+
+Every stage of the pipeline returns a list of outcomes. A `Decision` sets one field of one object's derived
+part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening.
+Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from muster.model.ids import ObjectId
+from muster.model.source import Place
+from muster.model.tree import Tree
+
+#: A field of an object. A step is a mapping's key, or, inside a list that merges by key, the tuple of the
+#: element's key values: `("status", "conditions", ("Ready",))`, `("spec", "taints", ("dedicated", "NoSelect"))`.
+Path: TypeAlias = tuple[str | tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Why a decision was made: the rule (`ConditionPolicy/managed-cluster-available#lease-expired`, or a name
+    such as `registration`), and the places of the inputs that decided it."""
+
+    rule: str
+    places: tuple[Place, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One field of one object's derived part. `value` None means: decided to be absent.
+
+    `horizon` is the first instant at which time alone would change it; None when time never will.
+    """
+
+    object: ObjectId
+    path: Path
+    value: Tree
+    because: Because
+    horizon: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """A CloudEvent that is due, as the JSON form of the event."""
+
+    object: ObjectId
+    event: Tree
+    because: Because
+    horizon: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A disruptive effect that a budget holds back: `effect` says which (`taint key:NoSelect`,
+    `remedy TrafficControl`, `replacement`), `reason` why, in a sentence."""
+
+    object: ObjectId
+    effect: str
+    reason: str
+    because: Because
+    horizon: datetime | None = None
+
+
+Outcome: TypeAlias = Decision | Pulse | Held

@@ -1,0 +1,129 @@
+"""The registry of kinds: the one place that knows which objects exist and how their parts merge.
+
+A new kind is one entry here and one JSON Schema in `schemas/`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from muster.model.ids import ObjectId
+
+#: How elements of a list are told apart: the names of the fields that make up an element's key.
+ListKeys = Mapping[str, tuple[str, ...]]
+
+_CONDITIONS: ListKeys = MappingProxyType({"status.conditions": ("type",)})
+_CLUSTER_LISTS: ListKeys = MappingProxyType(
+    {
+        "status.conditions": ("type",),
+        "spec.taints": ("key", "effect"),
+        "status.clusterClaims": ("name",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the registry knows of a kind.
+
+    `versions` are those that are read, the preferred one first; `schema` is the stem of its file in `schemas/`;
+    `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other
+    list is atomic; `counted` kinds get a generation; `reported` names the top-level fields that an agent may
+    write for its own cluster through an agent ref.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    name: str
+    plural: str
+    namespaced: bool = False
+    list_keys: ListKeys = field(default_factory=lambda: _CONDITIONS)
+    counted: bool = False
+    reported: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> str:
+        """The stem of the JSON Schema's file."""
+        return self.name.lower()
+
+    @property
+    def api_version(self) -> str:
+        """`group/version` with the preferred version, as derived files carry it."""
+        return f"{self.group}/{self.versions[0]}"
+
+    def id(self, name: str, namespace: str = "") -> ObjectId:
+        """The id of this kind's object of that name."""
+        return ObjectId(self.group, self.name, namespace, name)
+
+
+_OCM = "cluster.open-cluster-management.io"
+_HIVE = "hive.openshift.io"
+_MUSTER = "muster.dev"
+_ADMISSION = "admissionregistration.k8s.io"
+
+MANAGED_CLUSTER = Kind(
+    _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_CLUSTER_LISTS, counted=True,
+    reported=("metadata", "spec", "status"),
+)  # fmt: skip
+KARMADA_CLUSTER = Kind(
+    "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_CLUSTER_LISTS, counted=True,
+    reported=("status",),
+)  # fmt: skip
+LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))
+CSR = Kind(
+    "certificates.k8s.io", ("v1",), "CertificateSigningRequest", "certificatesigningrequests",
+    reported=("metadata", "spec"),
+)  # fmt: skip
+PLACEMENT = Kind(_OCM, ("v1beta1", "v1"), "Placement", "placements", namespaced=True, counted=True)
+PLACEMENT_DECISION = Kind(_OCM, ("v1beta1", "v1"), "PlacementDecision", "placementdecisions", namespaced=True)
+MANAGED_CLUSTER_SET = Kind(_OCM, ("v1beta2", "v1beta1"), "ManagedClusterSet", "managedclustersets")
+MANAGED_CLUSTER_SET_BINDING = Kind(
+    _OCM, ("v1beta2", "v1beta1"), "ManagedClusterSetBinding", "managedclustersetbindings", namespaced=True
+)
+ADD_ON_PLACEMENT_SCORE = Kind(
+    _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
+    reported=("metadata", "status"),
+)  # fmt: skip
+REMEDY = Kind("remedy.karmada.io", ("v1alpha1",), "Remedy", "remedies")
+MULTI_CLUSTER_INGRESS = Kind(
+    "networking.karmada.io", ("v1alpha1",), "MultiClusterIngress", "multiclusteringresses", namespaced=True
+)
+CLUSTER_TAINT_POLICY = Kind("policy.karmada.io", ("v1alpha1",), "ClusterTaintPolicy", "clustertaintpolicies")
+RESOURCE_BINDING = Kind("work.karmada.io", ("v1alpha2",), "ResourceBinding", "resourcebindings", namespaced=True)
+CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
+CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
+CLUSTER_DEPLOYMENT = Kind(_HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True)
+VALIDATING_ADMISSION_POLICY = Kind(_ADMISSION, ("v1",), "ValidatingAdmissionPolicy", "validatingadmissionpolicies")
+VALIDATING_ADMISSION_POLICY_BINDING = Kind(
+    _ADMISSION, ("v1",), "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
+)
+FLEET = Kind(_MUSTER, ("v1alpha1",), "Fleet", "fleets")
+CONDITION_POLICY = Kind(_MUSTER, ("v1alpha1",), "ConditionPolicy", "conditionpolicies")
+TAINT_POLICY = Kind(_MUSTER, ("v1alpha1",), "TaintPolicy", "taintpolicies")
+PULSE_POLICY = Kind(_MUSTER, ("v1alpha1",), "PulsePolicy", "pulsepolicies")
+DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
+ADAPTER_REPORT = Kind(
+    _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec")
+)
+NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
+POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
+
+ALL: tuple[Kind, ...] = (
+    MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
+    PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
+    REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING,
+    CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT,
+    VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
+    FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
+)  # fmt: skip
+
+#: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
+CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
+
+BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
+BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL})
+
+
+def kind_of(id_: ObjectId) -> Kind:
+    """Return the registry's entry for an id. KeyError for a kind that is not in it."""
+    return BY_GROUP_KIND[id_.group, id_.kind]

@@ -1,0 +1,87 @@
+"""Instants and durations as they stand in files: RFC 3339 in, `Z` out; Go-style durations.
+
+One instant per run, UTC, whole seconds. `datetime.fromisoformat` accepts more than RFC 3339 does, so the shape
+is checked first.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+_RFC3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
+_DURATION_TERM = re.compile(r"(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(h|ms|m|s|us|µs|ns)", re.ASCII)
+_UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def parse_time(text: str) -> datetime:
+    """Return the instant that an RFC 3339 text names, in UTC, to the microsecond. ValueError if it is none."""
+    if not _RFC3339.fullmatch(text):
+        raise ValueError(f"{text!r} is not an RFC 3339 time such as 2026-01-01T00:00:00Z")
+    if (dot := text.find(".")) > 0:
+        # fromisoformat takes three or six digits before 3.11 and truncates further ones: spell them out.
+        end = dot + 1
+        while text[end].isdigit():
+            end += 1
+        text = f"{text[:dot]}.{text[dot + 1 : end][:6]:0<6}{text[end:]}"
+    return datetime.fromisoformat(text.upper()).astimezone(UTC)
+
+
+def try_time(value: object) -> datetime | None:
+    """Return the instant that `value` names, or None where it is no RFC 3339 text."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_time(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def format_time(instant: datetime) -> str:
+    """Return `2026-01-01T00:00:00Z`; fractions of a second appear only where there are any."""
+    utc = instant.astimezone(UTC)
+    text = utc.strftime("%Y-%m-%dT%H:%M:%S") if utc.year >= 1000 else utc.isoformat()[:19]
+    return f"{text}.{utc.microsecond:06d}".rstrip("0") + "Z" if utc.microsecond else f"{text}Z"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return the duration that Go's syntax names (`90s`, `1h30m`, `-2m`, `0`). ValueError if it is none."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if body == "0":
+        return timedelta(0)
+    total, position = 0.0, 0
+    while position < len(body):
+        term = _DURATION_TERM.match(body, position)
+        if term is None:
+            break
+        total += float(term[1]) * _UNIT_SECONDS[term[2]]
+        position = term.end()
+    if not body or position != len(body):
+        raise ValueError(f"{text!r} is not a duration such as 90s, 5m or 1h30m")
+    try:
+        return timedelta(seconds=-total if text.startswith("-") else total)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is longer than a duration can be") from error
+
+
+def try_duration(value: object) -> timedelta | None:
+    """Return the duration that `value` names, or None where it is no Go-style duration."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_duration(value)
+    except ValueError:
+        return None
+
+
+def format_duration(span: timedelta) -> str:
+    """Return `1h30m`, `90s` as `1m30s`, `0s`: Go's form without needless zero terms."""
+    seconds = span.total_seconds()
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    terms = [f"{int(hours)}h" if hours else "", f"{int(minutes)}m" if minutes else ""]
+    if rest or not any(terms):
+        terms.append(f"{rest:.6f}".rstrip("0").rstrip(".") + "s")
+    return sign + "".join(terms)

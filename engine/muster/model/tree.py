@@ -1,0 +1,30 @@
+"""The parsed YAML tree: the one place where `Any` crosses module borders.
+
+A `Tree` is None, bool, int, float, str, a list of trees, or a dict from str to trees: what JSON can say. The
+loader (`muster.yamlio`) lets nothing else in. Trees are shared between objects and must never be mutated.
+"""
+
+from typing import Any, TypeAlias
+
+Tree: TypeAlias = Any
+
+
+def dig(tree: Tree, *path: str) -> Tree:
+    """Return the value at `path`, or None where any step is missing or not a mapping."""
+    for step in path:
+        if not isinstance(tree, dict):
+            return None
+        tree = tree.get(step)
+    return tree
+
+
+def mapping_at(tree: Tree, *path: str) -> dict[str, Tree]:
+    """Return the mapping at `path`; anything else counts as an empty mapping."""
+    value = dig(tree, *path)
+    return value if isinstance(value, dict) else {}
+
+
+def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
+    """Return the mappings in the list at `path`; anything else counts as absent."""
+    value = dig(tree, *path)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,59 @@
+"""RFC 3339 instants and Go-style durations."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from muster.model.times import format_duration, format_time, parse_duration, parse_time
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01T02:00:00+02:00", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01T00:00:00.5Z", datetime(2026, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-01-01T00:00:00.000000001Z", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01t00:00:00z", datetime(2026, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_parses_rfc3339(text: str, instant: datetime) -> None:
+    assert parse_time(text) == instant
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-01-01", "2026-01-01T00:00:00", "20260101T000000Z", "now", "2026-13-01T00:00:00Z", ""]
+)
+def test_refuses_what_is_not_rfc3339(text: str) -> None:
+    with pytest.raises(ValueError, match=".+"):
+        parse_time(text)
+
+
+def test_formats_whole_seconds_without_a_fraction() -> None:
+    assert format_time(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"
+    assert format_time(datetime(2026, 1, 1, 0, 0, 0, 120_000, tzinfo=UTC)) == "2026-01-01T00:00:00.12Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1h30m", timedelta(minutes=90)),
+        ("-2m", timedelta(minutes=-2)),
+        ("0", timedelta(0)),
+        ("1.5s", timedelta(seconds=1.5)),
+    ],
+)
+def test_parses_go_durations(text: str, span: timedelta) -> None:
+    assert parse_duration(text) == span
+
+
+@pytest.mark.parametrize("text", ["", "5", "1d", "m", "5 m", "s5", "--5s", "9" * 40 + "h", "999999999999999h"])
+def test_refuses_what_is_not_a_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["0s", "1m30s", "1h", "1h0.5s", "-2m"])
+def test_durations_round_trip(text: str) -> None:
+    assert format_duration(parse_duration(text)) == text
