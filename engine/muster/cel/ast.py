@@ -1,0 +1,191 @@
+"""The abstract syntax tree of a CEL expression: small, frozen, free of the parser that made it.
+
+Every node has `id`, unique in its expression and given in pre-order from 0, so that side tables (types, values of
+a trace) are plain mappings from id; and `offset`, the character offset in the source text at which a message
+about the node points: the operator of an operator, the name of a field, function or macro, else the first character.
+
+Operators are calls under CEL's own names: `_+_ _-_ _*_ _/_ _%_ -_ !_ _==_ _!=_ _<_ _<=_ _>_ _>=_ @in _?_:_`.
+`_&&_` and `_||_` are flattened: they have two or more arguments. All others have as many as their name has blanks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from muster.cel.values import UInt
+
+LiteralValue: TypeAlias = None | bool | int | UInt | float | str | bytes
+
+MACROS = frozenset(
+    {"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant. `UInt` is told from `int` by its class, `bool` from `int` as well."""
+
+    id: int
+    offset: int
+    value: LiteralValue
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A name. A leading dot, as in `.name`, stays part of it: such a name skips container and local variables."""
+
+    id: int
+    offset: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`operand.field`, or `operand.?field` where `optional`."""
+
+    id: int
+    offset: int
+    operand: "Node"
+    field: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """`has(operand.field)`."""
+
+    id: int
+    offset: int
+    operand: "Node"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`operand[index]`, or `operand[?index]` where `optional`."""
+
+    id: int
+    offset: int
+    operand: "Node"
+    index: "Node"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(args)`, `target.function(args)`, or an operator (then `target` is None)."""
+
+    id: int
+    offset: int
+    function: str
+    target: "Node | None"
+    args: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class ListNode:
+    """`[a, ?b]`; `optional` holds the indices of the elements written with a question mark."""
+
+    id: int
+    offset: int
+    elements: "tuple[Node, ...]"
+    optional: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One `key: value` of a map; `optional` where written `?key: value`."""
+
+    key: "Node"
+    value: "Node"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapNode:
+    """`{k: v}`."""
+
+    id: int
+    offset: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One `name: value` of a message literal."""
+
+    name: str
+    value: "Node"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """`Name{field: value}`: a message literal."""
+
+    id: int
+    offset: int
+    name: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A comprehension, `range.name(variables..., args...)`, where `name` is one of `MACROS`.
+
+    `variables` has one or two names. `args` is the body, or for `map`, `transformList`, `transformMap` and
+    `transformMapEntry` with a filter the pair (filter, body).
+    """
+
+    id: int
+    offset: int
+    name: str
+    range: "Node"
+    variables: tuple[str, ...]
+    args: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """`cel.bind(name, value, body)`. The value is evaluated at most once, and its error counts only where used."""
+
+    id: int
+    offset: int
+    name: str
+    value: "Node"
+    body: "Node"
+
+
+Node: TypeAlias = Literal | Ident | Select | Has | Index | Call | ListNode | MapNode | Struct | Macro | Bind
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the direct sub-expressions in the order of the source."""
+    match node:
+        case Literal() | Ident():
+            return ()
+        case Select() | Has():
+            return (node.operand,)
+        case Index():
+            return (node.operand, node.index)
+        case Call():
+            return node.args if node.target is None else (node.target, *node.args)
+        case ListNode():
+            return node.elements
+        case MapNode():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case Struct():
+            return tuple(field.value for field in node.fields)
+        case Macro():
+            return (node.range, *node.args)
+        case Bind():
+            return (node.value, node.body)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield the node and everything below it, in pre-order."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(children(current)))
