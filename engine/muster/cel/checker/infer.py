@@ -1,0 +1,411 @@
+"""Type inference: one walk over the tree, bottom up, that gives every node a type and collects what is wrong.
+
+A node whose type cannot be told is reported once and gets the type `error`, which agrees with everything, so
+that one mistake makes one issue and the rest of the expression is still checked.
+"""
+
+from collections import ChainMap
+from typing import Final
+
+from muster.cel import ast
+from muster.cel.ast import Node
+from muster.cel.checker import compare, messages
+from muster.cel.checker.env import CheckEnv, candidates, described, qualified
+from muster.cel.checker.messages import Message
+from muster.cel.checker.unify import Substitution, values_of
+from muster.cel.declarations import Overload
+from muster.cel.errors import Issue, issue_at
+from muster.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    ERROR,
+    INT,
+    NAMED,
+    NULL,
+    STRING,
+    UINT,
+    ListType,
+    MapType,
+    ObjectType,
+    OptionalType,
+    Type,
+    TypeParam,
+    TypeType,
+    bare,
+    is_dyn,
+)
+from muster.cel.values import UInt
+
+#: Deeper trees are refused: a walk takes a few Python frames per level.
+MAX_DEPTH: Final = 250
+
+_EQUALITY: Final = frozenset(("_==_", "_!=_"))
+_CONDITIONS: Final = frozenset(("all", "exists", "exists_one", "existsOne", "filter"))
+
+
+class Inference:
+    """The state of one walk: the types found, the names and overloads resolved, the issues collected."""
+
+    def __init__(self, env: CheckEnv, text: str) -> None:
+        """Prepare to check an expression, whose source text serves for lines and columns only."""
+        self.env = env
+        self.text = text
+        self.types: dict[int, Type] = {}
+        self.overloads: dict[int, tuple[str, ...]] = {}
+        self.names: dict[int, str] = {}
+        self.issues: list[Issue] = []
+        self.unify = Substitution()
+        self._locals: ChainMap[str, Type] = ChainMap()
+        self._depth = 0
+
+    def report(self, node: Node, message: Message) -> Type:
+        """Collect an issue at the node, and return the type that stands for a mistake."""
+        self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, message.severity))
+        return ERROR
+
+    def infer(self, node: Node) -> Type:
+        """Return the type of a node, and remember it. Variables in it may still be open."""
+        if self._depth >= MAX_DEPTH:
+            return self.types.setdefault(node.id, self.report(node, messages.too_deep()))
+        self._depth += 1
+        found = self.types[node.id] = self._infer(node)
+        self._depth -= 1
+        return found
+
+    def _infer(self, node: Node) -> Type:
+        match node:
+            case ast.Literal():
+                return literal_type(node.value)
+            case ast.Ident():
+                return self._ident(node)
+            case ast.Select():
+                return self._select(node)
+            case ast.Has():
+                self._has(node)
+                return BOOL
+            case ast.Index():
+                return self._index(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.ListNode():
+                return self._list(node)
+            case ast.MapNode():
+                return self._map(node)
+            case ast.Struct():
+                return self._struct(node)
+            case ast.Macro():
+                return self._macro(node)
+            case ast.Bind():
+                return self._scoped({node.name: self.infer(node.value)}, node.body)
+
+    def _scoped(self, variables: dict[str, Type], body: Node) -> Type:
+        self._locals = self._locals.new_child(variables)
+        found = self.infer(body)
+        self._locals = self._locals.parents
+        return found
+
+    def resolved(self, type_: Type) -> Type:
+        """Return what a type stands for at its outermost level."""
+        return self.unify.resolve(type_)
+
+    # -- names and fields ---------------------------------------------------------------------------------------
+
+    def _ident(self, node: ast.Ident) -> Type:
+        found = self._locals.get(node.name)
+        if found is None:
+            found = self._declared(node, node.name)
+        if found is None:
+            known = {*self.env.variables, *self._locals}
+            return self.report(node, messages.undeclared_variable(node.name, known))
+        return found
+
+    def _declared(self, node: Node, name: str) -> Type | None:
+        """Return the type of a declared variable, or of a name that denotes a type; None where there is none."""
+        for full in candidates(self.env.container, name):
+            if (variable := self.env.variables.get(full)) is not None:
+                self.names[node.id] = full
+                return variable
+            if (denoted := NAMED.get(full)) is not None or self._is_opaque(full):
+                self.names[node.id] = full
+                return TypeType(denoted)
+        return None
+
+    def _is_opaque(self, name: str) -> bool:
+        """Return whether a library declares an opaque type of that name (`net.IP`)."""
+        return "." in name and name in compare.opaque_names(self.env.functions)
+
+    def is_local(self, node: Node) -> bool:
+        """Return whether a chain of selections begins at a comprehension's or bind's variable."""
+        while isinstance(node, ast.Select):
+            node = node.operand
+        return isinstance(node, ast.Ident) and node.name in self._locals
+
+    def _select(self, node: ast.Select) -> Type:
+        name = qualified(node)
+        if name is not None and not self.is_local(node) and (found := self._declared(node, name)) is not None:
+            return found
+        return self._member(node, node.operand, node.field, optional=node.optional)
+
+    def _has(self, node: ast.Has) -> None:
+        self._member(node, node.operand, node.field, optional=False)
+
+    def _member(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
+        """Return the type of `operand.name`; an optional where the selection or the operand is one."""
+        owner = self.resolved(self.infer(operand))
+        inner = self.resolved(owner.element) if isinstance(owner, OptionalType) else owner
+        found = self._field(node, operand, bare(inner), name)
+        if not optional and not isinstance(owner, OptionalType):
+            return found
+        return found if isinstance(found, OptionalType) and optional is False else OptionalType(found)
+
+    def _field(self, node: Node, operand: Node, owner: Type, name: str) -> Type:
+        self._known_key(node, operand, name)
+        match owner:
+            case ObjectType() if (field := owner.fields.get(name)) is not None:
+                return field.type
+            case ObjectType(additional=None):
+                return self.report(node, messages.unknown_field(described(operand), name, owner.fields))
+            case ObjectType():
+                return owner.additional or DYN
+            case MapType():
+                return owner.value
+            case TypeParam():
+                return DYN
+            case _ if is_dyn(owner):
+                return owner
+            case _:
+                return self.report(node, messages.no_fields(described(operand), owner, name))
+
+    def _known_key(self, node: Node, operand: Node, key: object) -> None:
+        """Warn of a key that nobody writes, where the variable's writers are known."""
+        if not isinstance(operand, ast.Ident) or not isinstance(key, str) or operand.name in self._locals:
+            return
+        known = self.env.known_keys.get(operand.name)
+        if known is not None and key not in known:
+            self.report(node, messages.unknown_key(operand.name, key, known))
+
+    # -- literals -----------------------------------------------------------------------------------------------
+
+    def _list(self, node: ast.ListNode) -> Type:
+        element: Type | None = None
+        for position, item in enumerate(node.elements):
+            found = self.infer(item)
+            if position in node.optional:
+                found = self._unwrapped(item, found, "an element")
+            element = found if element is None else self.unify.join(element, found)
+        return ListType(self.unify.fresh() if element is None else element)
+
+    def _map(self, node: ast.MapNode) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in node.entries:
+            found_key, found_value = self.infer(entry.key), self.infer(entry.value)
+            if entry.optional:
+                found_value = self._unwrapped(entry.value, found_value, "an entry")
+            key = found_key if key is None else self.unify.join(key, found_key)
+            value = found_value if value is None else self.unify.join(value, found_value)
+        return MapType(key or self.unify.fresh(), value or self.unify.fresh())
+
+    def _unwrapped(self, node: Node, found: Type, what: str) -> Type:
+        """Return the type inside the optional that an element marked with `?` must be."""
+        found = self.resolved(found)
+        if isinstance(found, OptionalType):
+            return found.element
+        return found if is_dyn(found) else self.report(node, messages.not_optional(what, self.unify.close(found)))
+
+    def _struct(self, node: ast.Struct) -> Type:
+        for field in node.fields:
+            self.infer(field.value)
+        return self.report(node, messages.unknown_message(node.name))
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def _index(self, node: ast.Index) -> Type:
+        owner, index = self.resolved(self.infer(node.operand)), self.infer(node.index)
+        key = node.index.value if isinstance(node.index, ast.Literal) else None
+        if isinstance(bare(owner), ObjectType) and isinstance(key, str):
+            found = self._field(node, node.operand, bare(owner), key)
+            return OptionalType(found) if node.optional else found
+        self._known_key(node, node.operand, key)
+        return self._apply(node, "_[?_]" if node.optional else "_[_]", [bare(owner), index], member=False)
+
+    def _call(self, node: ast.Call) -> Type:
+        full = self._namespaced(node)
+        if full is not None:
+            self.names[node.id] = full
+            return self._apply(node, full, [self.infer(argument) for argument in node.args], member=False)
+        operands = ast.children(node)
+        types = [self.infer(operand) for operand in operands]
+        if node.target is None:
+            self._conditions(node)
+            name = next((f for f in candidates(self.env.container, node.function) if f in self.env.functions), None)
+        else:
+            name = node.function if node.function in self.env.functions else None
+        if name is None:
+            return self.report(node, messages.undeclared_function(node.function, self.env.functions))
+        if len(operands) > 1 and isinstance(operands[1], ast.Literal):
+            self._known_key(node, operands[0], operands[1].value)
+        if name == "@in" and isinstance(operands[0], ast.Literal):
+            self._known_key(node, operands[1], operands[0].value)
+        if name in _EQUALITY or name == "@in":
+            return self._compare(node, name, types)
+        if name in ("_&&_", "_||_"):
+            return self._logic(node, name, types)
+        return self._apply(node, name, types, member=node.target is not None)
+
+    def _namespaced(self, node: ast.Call) -> str | None:
+        """Return the full name of the function where the target only spells its namespace, as in `math.abs(x)`."""
+        if node.target is None or self.is_local(node.target) or (prefix := qualified(node.target)) is None:
+            return None
+        names = candidates(self.env.container, f"{prefix}.{node.function}")
+        return next((name for name in names if name in self.env.functions), None)
+
+    def _logic(self, node: ast.Call, name: str, types: list[Type]) -> Type:
+        """Check a chain of `&&` or `||`, each operand at its own place."""
+        for operand, found in zip(node.args, types, strict=True):
+            if not self.unify.assignable(BOOL, found):
+                shown = [self.unify.close(BOOL), self.unify.close(found)]
+                self.report(operand, messages.no_overload(name, shown, self.env.functions[name]))
+        return BOOL
+
+    def _compare(self, node: ast.Call, name: str, types: list[Type]) -> Type:
+        """Check `==`, `!=` and `in`: the operands must have a value in common."""
+        left, right = (self.resolved(type_) for type_ in types)
+        message = compare.impossible_value(name, node.args, (left, right))
+        if message is not None:
+            self.report(node, message)
+        if compare.numbers_compare(name, left, right):
+            self.overloads[node.id] = tuple(overload.id for overload in self.env.functions[name][:1])
+            return BOOL
+        if name == "@in" and not isinstance(bare(right), ListType | MapType | ObjectType | TypeParam | OptionalType):
+            return self._apply(node, name, [left, bare(right)], member=False) if not is_dyn(right) else BOOL
+        if self._matching(node, name, [left, bare(right) if name == "@in" else right], member=False) is None:
+            closed = self.unify.close(left), self.unify.close(right)
+            self.report(node, messages.never_in(*closed) if name == "@in" else messages.never_equal(name, *closed))
+        return BOOL
+
+    def _apply(self, node: Node, name: str, types: list[Type], *, member: bool) -> Type:
+        found = self._matching(node, name, types, member=member)
+        if found is not None:
+            return found
+        shown = [self.unify.close(type_) for type_ in types]
+        return self.report(node, messages.no_overload(name, shown, self.env.functions[name]))
+
+    def _matching(self, node: Node, name: str, types: list[Type], *, member: bool) -> Type | None:
+        """Return the result of the overloads that fit, and note their ids; None where none does.
+
+        With operands of unknown type several can fit: the result is `dyn` unless they agree on it.
+        """
+        fitting: list[str] = []
+        result: Type | None = None
+        for overload in self.env.functions[name]:
+            found = self._result_of(overload, types, member=member)
+            if found is None:
+                continue
+            fitting.append(overload.id)
+            result = found if result is None or result == found else DYN
+            if not any(is_dyn(self.resolved(type_)) or isinstance(type_, TypeParam) for type_ in types):
+                break
+        if fitting:
+            self.overloads[node.id] = tuple(fitting)
+        return result
+
+    def _result_of(self, overload: Overload, types: list[Type], *, member: bool) -> Type | None:
+        if overload.member != member or not overload.accepts_count(len(types)):
+            return None
+        params, result = self.unify.instance(overload)
+        last = len(params) - 1
+        pairs = [(params[min(position, last)], type_) for position, type_ in enumerate(types)]
+        return self.unify.close(result, open_as=None) if self.unify.all_assignable(pairs) else None
+
+    def _conditions(self, node: ast.Call) -> None:
+        """Warn of literals that decide a condition before it is asked."""
+        if node.function == "_?_:_" and isinstance(node.args[0], ast.Literal):
+            value = node.args[0].value
+            if isinstance(value, bool):
+                effect = "the second branch is never taken" if value else "the first branch is never taken"
+                self.report(node.args[0], messages.constant_condition(str(value).lower(), effect))
+        decisive = {"_&&_": False, "_||_": True}.get(node.function)
+        for argument in node.args if decisive is not None else ():
+            if isinstance(argument, ast.Literal) and argument.value is decisive:
+                effect = f"so is the whole '{node.function[1:3]}'"
+                self.report(argument, messages.constant_condition(str(decisive).lower(), effect))
+
+    # -- comprehensions -----------------------------------------------------------------------------------------
+
+    def _macro(self, node: ast.Macro) -> Type:
+        ranged = self.resolved(self.infer(node.range))
+        key, value = self._elements(node, bare(ranged))
+        one = len(node.variables) == 1
+        if one:
+            variables = {node.variables[0]: value if isinstance(bare(ranged), ListType) else key}
+        else:
+            variables = dict(zip(node.variables, (key, value), strict=True))
+        self._locals = self._locals.new_child(variables)
+        types = [self.infer(argument) for argument in node.args]
+        self._locals = self._locals.parents
+        if node.name in _CONDITIONS or len(node.args) == 2:
+            self._require_bool(node, node.args[0], types[0])
+        return self._macro_result(node, ranged, key, types[-1])
+
+    def _elements(self, node: ast.Macro, ranged: Type) -> tuple[Type, Type]:
+        """Return the types of a range's (index or key, value)."""
+        match ranged:
+            case ListType():
+                return INT, ranged.element
+            case MapType():
+                return ranged.key, ranged.value
+            case ObjectType():
+                return STRING, values_of(ranged)
+            case TypeParam():
+                self.unify.assignable(DYN, ranged)
+                return DYN, DYN
+            case _ if is_dyn(ranged):
+                return DYN, DYN
+            case _:
+                error = self.report(node, messages.not_iterable(node.name, self.unify.close(ranged)))
+                return error, error
+
+    def _require_bool(self, node: ast.Macro, condition: Node, found: Type) -> None:
+        if not self.unify.assignable(BOOL, found):
+            self.report(condition, messages.not_bool(node.name, self.unify.close(found)))
+
+    def _macro_result(self, node: ast.Macro, ranged: Type, key: Type, body: Type) -> Type:
+        match node.name:
+            case "filter":
+                plain = bare(ranged)
+                if isinstance(plain, ListType):
+                    return plain
+                return ListType(key)
+            case "map" | "transformList":
+                return ListType(body)
+            case "transformMap":
+                return MapType(key, body)
+            case "transformMapEntry":
+                body = self.resolved(body)
+                if isinstance(body, MapType) or is_dyn(body):
+                    return body if isinstance(body, MapType) else MapType(DYN, DYN)
+                return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
+            case _:
+                return BOOL
+
+
+def literal_type(value: ast.LiteralValue) -> Type:
+    """Return the type of a constant. `bool` and `UInt` are asked for before the `int` that they derive from."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOL
+        case UInt():
+            return UINT
+        case int():
+            return INT
+        case float():
+            return DOUBLE
+        case str():
+            return STRING
+        case _:
+            return BYTES

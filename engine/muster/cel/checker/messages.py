@@ -1,0 +1,162 @@
+"""Everything the checker says: what is wrong, and what to do. One function per message, in one voice."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from muster.cel.declarations import OPERATORS, Overload
+from muster.cel.types import Type
+from muster.model.finding import Severity
+
+
+class Message(NamedTuple):
+    """The text of an issue, before it has a place."""
+
+    text: str
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant: the same but for case, else the closest; None if none is close."""
+    names = sorted(known)
+    same = [other for other in names if other.lower() == name.lower() and other != name]
+    close = same or get_close_matches(name, names, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'x'?`, or nothing where no known name is close."""
+    found = nearest(name, known)
+    return f"did you mean '{found}'?" if found else ""
+
+
+def _listed(names: Iterable[str], limit: int = 12) -> str:
+    ordered = list(names)
+    shown = ", ".join(f"'{name}'" for name in ordered[:limit])
+    return f"{shown} and {len(ordered) - limit} more" if len(ordered) > limit else shown
+
+
+def undeclared_variable(name: str, known: Iterable[str]) -> Message:
+    """A name that nothing declares."""
+    names = sorted(known)
+    return Message(f"undeclared name '{name}'", did_you_mean(name, names) or f"declared are {_listed(names)}")
+
+
+def undeclared_function(name: str, known: Iterable[str]) -> Message:
+    """A function that no library has."""
+    return Message(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
+
+
+def unknown_field(owner: str, name: str, known: Iterable[str]) -> Message:
+    """A field that the schema does not have."""
+    names = sorted(known)
+    hint = did_you_mean(name, names) or (f"its fields are {_listed(names)}" if names else "it has no fields")
+    return Message(f"{owner} has no field '{name}'", hint)
+
+
+def no_fields(owner: str, type_: Type, name: str) -> Message:
+    """A field selected from what has none."""
+    return Message(f"{owner} is {article(type_)} and has no field '{name}'")
+
+
+def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> Message:
+    """A function or operator that exists, but not for these types."""
+    shown = ", ".join(map(str, arguments))
+    name = OPERATORS.get(function, function)
+    exist = list(dict.fromkeys(overload.signature for overload in overloads))
+    more = f" and {len(exist) - 8} more" if len(exist) > 8 else ""
+    return Message(f"'{name}' cannot be applied to ({shown})", f"there is {', '.join(exist[:8])}{more}")
+
+
+def never_equal(operator: str, left: Type, right: Type) -> Message:
+    """A comparison of types that no value has in common."""
+    outcome = "true" if operator == "_!=_" else "false"
+    text = f"'{OPERATORS[operator]}' is always {outcome}: {article(left)} never equals {article(right)}"
+    return Message(text, _conversion(left, right))
+
+
+def never_in(element: Type, container: Type) -> Message:
+    """An element of a type that the container cannot hold."""
+    return Message(f"'in' is always false: no {container} has {article(element)} in it")
+
+
+def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> Message:
+    """A comparison with a text that an enum does not have."""
+    outcome = "true" if operator == "_!=_" else "false"
+    hint = did_you_mean(value, values)
+    text = f"'{OPERATORS[operator]}' is always {outcome}: {owner} is never '{value}', only {_listed(values)}"
+    return Message(text, hint)
+
+
+def unknown_key(owner: str, key: str, known: Iterable[str]) -> Message:
+    """A key of a map that nobody is known to write: a typing error, or a writer still to come."""
+    names = sorted(known)
+    hint = did_you_mean(key, names) or (f"known are {_listed(names)}" if names else "none is known")
+    return Message(f"nothing is known to set {owner}['{key}']", hint, Severity.WARNING)
+
+
+def constant_condition(value: str, effect: str) -> Message:
+    """A literal where a condition belongs."""
+    return Message(f"this condition is always {value}: {effect}", severity=Severity.WARNING)
+
+
+def not_iterable(macro: str, type_: Type) -> Message:
+    """A comprehension over something that has no elements."""
+    return Message(f"'{macro}' needs a list or a map, this is {article(type_)}")
+
+
+def not_bool(macro: str, type_: Type) -> Message:
+    """A condition of a comprehension that is none."""
+    return Message(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
+
+
+def not_optional(what: str, type_: Type) -> Message:
+    """An element or entry marked with `?` that is no optional."""
+    return Message(f"{what} marked with '?' must be an optional, this is {article(type_)}")
+
+
+def not_entries(macro: str, type_: Type) -> Message:
+    """A `transformMapEntry` whose body is no map."""
+    return Message(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
+
+
+def wrong_result(required: Type, actual: Type) -> Message:
+    """An expression of another type than its place wants."""
+    return Message(f"the expression gives {article(actual)}, but its place needs {article(required)}")
+
+
+def unknown_message(name: str) -> Message:
+    """A message literal; there are no protobuf messages here."""
+    return Message(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
+
+
+def too_deep() -> Message:
+    """An expression nested past what the checker follows."""
+    return Message("the expression is nested too deeply", "split it with variables")
+
+
+def invalid_literal(function: str, text: str, reason: str) -> Message:
+    """A literal argument that can only fail."""
+    return Message(f"{function}('{text}') always fails: {reason}")
+
+
+def article(type_: Type) -> str:
+    """Return the type's name with its article: `an int`, `a list(string)`."""
+    name = {"null_type": "null", "dyn": "value of unknown type"}.get(str(type_), str(type_))
+    if name == "null":
+        return name
+    return f"an {name}" if name[0] in "aeio" else f"a {name}"
+
+
+def _conversion(left: Type, right: Type) -> str:
+    """Return how to make the two comparable, where there is one way."""
+    names = (str(left), str(right))
+    for one, other in (names, names[::-1]):
+        if one in ("timestamp", "duration") and other == "string":
+            return f"convert the string: {one}(...)"
+        if one in ("int", "uint", "double") and other == "string":
+            return f"convert the string: {one}(...)"
+        if one == "bool" and other == "string":
+            return "compare with true or false, without quotes"
+    return ""

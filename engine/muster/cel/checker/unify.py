@@ -1,0 +1,218 @@
+"""Agreement of types: which argument fits which parameter, and what the open type variables become.
+
+The rules are the specification's type checker's: `dyn` agrees with everything, a type variable with whatever it
+meets first, null with what can be null, and parameterised types part by part. Refinements never decide. Objects and
+maps are one thing at run time (a mapping), so an object fits a map whose keys can be strings.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final
+
+from muster.cel.declarations import Overload
+from muster.cel.types import (
+    DURATION,
+    DYN,
+    NULL,
+    NUMERIC,
+    STRING,
+    TIMESTAMP,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+    OpaqueType,
+    OptionalType,
+    Scalar,
+    StringType,
+    Type,
+    TypeParam,
+    TypeType,
+    is_dyn,
+    parts,
+    rebuild,
+)
+
+#: What the tables call `number`: an `int`, a `uint` or a `double`.
+NUMBER: Final = OpaqueType("number")
+
+
+class Substitution:
+    """The type variables of one expression and what they stand for so far."""
+
+    def __init__(self) -> None:
+        """Begin with no variable bound."""
+        self._bound: dict[TypeParam, Type] = {}
+        self._names: Iterator[int] = count()
+
+    def fresh(self) -> TypeParam:
+        """Return a variable that occurs nowhere else."""
+        return TypeParam(f"%{next(self._names)}")
+
+    def instance(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
+        """Return the overload's parameters and result with fresh variables for its own."""
+        renamed: dict[TypeParam, Type] = {}
+        return tuple(self._rename(param, renamed) for param in overload.params), self._rename(overload.result, renamed)
+
+    def _rename(self, type_: Type, renamed: dict[TypeParam, Type]) -> Type:
+        if isinstance(type_, TypeParam):
+            return renamed.setdefault(type_, self.fresh())
+        inner = parts(type_)
+        return rebuild(type_, (self._rename(part, renamed) for part in inner)) if inner else type_
+
+    def resolve(self, type_: Type) -> Type:
+        """Return what the type stands for at its outermost level."""
+        while isinstance(type_, TypeParam) and type_ in self._bound:
+            type_ = self._bound[type_]
+        return type_
+
+    def close(self, type_: Type, *, open_as: Type | None = DYN) -> Type:
+        """Return the type with every variable replaced; those still open become `open_as`, or stay for None."""
+        type_ = self.resolve(type_)
+        if isinstance(type_, TypeParam):
+            return type_ if open_as is None else open_as
+        inner = parts(type_)
+        return rebuild(type_, (self.close(part, open_as=open_as) for part in inner)) if inner else type_
+
+    def assignable(self, expected: Type, actual: Type) -> bool:
+        """Return whether `actual` can stand where `expected` is asked for; binds variables only if so."""
+        before = dict(self._bound)
+        if self._agree(expected, actual):
+            return True
+        self._bound = before
+        return False
+
+    def all_assignable(self, pairs: list[tuple[Type, Type]]) -> bool:
+        """Return whether every (expected, actual) agrees under one binding; binds variables only if so."""
+        before = dict(self._bound)
+        if all(self._agree(expected, actual) for expected, actual in pairs):
+            return True
+        self._bound = before
+        return False
+
+    def join(self, one: Type, other: Type) -> Type:
+        """Return the type of a value that is either: the more general one where they agree, else `dyn`."""
+        if not self.assignable(one, other):
+            return DYN
+        one, other = self.resolve(one), self.resolve(other)
+        if NULL in (one, other):
+            return other if one == NULL else one
+        if isinstance(one, NullableType) or isinstance(other, NullableType):
+            return one if isinstance(one, NullableType) else other
+        return _merged(one, other) if self._is_general(one, other) else _merged(other, one)
+
+    # -- the rules ----------------------------------------------------------------------------------------------
+
+    def _agree(self, expected: Type, actual: Type) -> bool:
+        if isinstance(actual, TypeParam):
+            known = self._meet(actual, expected)
+            if known is not None:
+                return known
+        if isinstance(expected, TypeParam):
+            return bool(self._meet(expected, actual))
+        if is_dyn(expected) or is_dyn(actual):
+            return True
+        if isinstance(expected, NullableType) or isinstance(actual, NullableType):
+            return self._agree_nullable(expected, actual)
+        if NULL in (expected, actual):
+            return expected == actual or can_be_null(actual if expected == NULL else expected)
+        return self._agree_shapes(expected, actual)
+
+    def _agree_nullable(self, expected: Type, actual: Type) -> bool:
+        one = expected.element if isinstance(expected, NullableType) else expected
+        other = actual.element if isinstance(actual, NullableType) else actual
+        return NULL in (one, other) or self._agree(one, other)
+
+    def _agree_shapes(self, expected: Type, actual: Type) -> bool:
+        match expected, actual:
+            case (Scalar(), Scalar()):
+                return expected == actual
+            case (StringType(), StringType()) | (TypeType(), TypeType()):
+                return True
+            case (OpaqueType(), _) if expected == NUMBER:
+                return actual in NUMERIC
+            case (ObjectType(), ObjectType()):
+                return _objects_agree(expected, actual)
+            case (MapType(), ObjectType()):
+                return self._agree(expected.key, STRING) and self._agree(expected.value, values_of(actual))
+            case (ObjectType(), MapType()):
+                return self._agree(STRING, actual.key) and self._agree(values_of(expected), actual.value)
+            case (OpaqueType(), OpaqueType()) if expected.name != actual.name:
+                return False
+            case _:
+                one, other = parts(expected), parts(actual)
+                return type(expected) is type(actual) and len(one) == len(other) and all(map(self._agree, one, other))
+
+    def _meet(self, variable: TypeParam, other: Type) -> bool | None:
+        """Return whether the variable can stand for `other`; None where it is open and `other` contains it."""
+        if variable == other:
+            return True
+        if (known := self._bound.get(variable)) is not None:
+            if known == other:
+                return True
+            if not self._agree(other, known):
+                return False
+            general = _merged(other, known) if self._is_general(other, known) else _merged(known, other)
+            if not self._occurs(variable, general):
+                self._bound[variable] = general
+            return True
+        if self._occurs(variable, other):
+            return None
+        self._bound[variable] = other
+        return True
+
+    def _occurs(self, variable: TypeParam, type_: Type) -> bool:
+        type_ = self.resolve(type_)
+        return type_ == variable or any(self._occurs(variable, part) for part in parts(type_))
+
+    def _is_general(self, one: Type, other: Type) -> bool:
+        """Return whether `one` says no more than `other` does."""
+        if is_dyn(one) or isinstance(one, TypeParam):
+            return True
+        if is_dyn(other) or isinstance(other, TypeParam):
+            return False
+        if type(one) is not type(other):
+            return isinstance(one, NullableType)
+        if isinstance(one, StringType | TypeType):
+            return True
+        inner, counterpart = parts(one), parts(other)
+        return all(map(self._is_general, inner, counterpart)) if inner else one == other
+
+
+def can_be_null(type_: Type) -> bool:
+    """Return whether null may stand where the type is asked for without a schema's saying so."""
+    return type_ in (TIMESTAMP, DURATION) or isinstance(type_, ObjectType | OpaqueType | OptionalType)
+
+
+def values_of(type_: ObjectType) -> Type:
+    """Return the type of the object's values seen as a map."""
+    kinds = {field.type for field in type_.fields.values()} | ({type_.additional} if type_.additional else set())
+    return kinds.pop() if len(kinds) == 1 else DYN
+
+
+def _objects_agree(one: ObjectType, other: ObjectType) -> bool:
+    """Return whether a value can be of both: one schema read under two names, or one that allows further fields."""
+    if one == other or one.additional is not None or other.additional is not None:
+        return True
+    missing = (one.fields.keys() ^ other.fields.keys()) if one.fields and other.fields else ()
+    required = [name for name in missing if (one.fields.get(name) or other.fields[name]).required]
+    return not required
+
+
+def _merged(one: Type, other: Type) -> Type:
+    """Return `one` with refinements wide enough for `other` too."""
+    match one, other:
+        case (StringType(), StringType()):
+            values = None if one.values is None or other.values is None else tuple({*one.values, *other.values})
+            return StringType(_wider(one.max_length, other.max_length), values and tuple(sorted(values)))
+        case (ListType(), ListType()):
+            return ListType(_merged(one.element, other.element), _wider(one.max_items, other.max_items))
+        case (MapType(), MapType()):
+            key, value = _merged(one.key, other.key), _merged(one.value, other.value)
+            return MapType(key, value, _wider(one.max_items, other.max_items))
+        case _:
+            return one
+
+
+def _wider(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)

@@ -1,0 +1,244 @@
+"""CEL types from JSON Schema (draft 2020-12, with the Kubernetes extensions that CRDs use).
+
+The type says no more than the schema promises: where alternatives disagree, where unknown fields are kept, or
+where a schema refers to itself, the type is `dyn`, and the checker stays silent instead of guessing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from types import MappingProxyType
+from typing import Final
+
+from muster.cel.types import (
+    BOOL,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Field,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+    StringType,
+    Type,
+)
+from muster.model.tree import Tree
+
+#: The nesting past which a type is not spelt out: deeper values are `dyn`.
+MAX_DEPTH: Final = 40
+
+#: How many subschemas one type is read from, references counted each time they are followed: definitions that
+#: refer to each other twice over grow without end. What lies past it is `dyn`.
+MAX_SUBSCHEMAS: Final = 20_000
+
+_OBJECT_WORDS: Final = ("properties", "additionalProperties", "patternProperties")
+
+
+def type_from_schema(
+    schema: Mapping[str, Tree],
+    *,
+    temporal: bool = False,
+    name: str = "object",
+    documents: Mapping[str, Mapping[str, Tree]] = MappingProxyType({}),
+) -> Type:
+    """Return the CEL type of the values that `schema` allows.
+
+    With `temporal`, `format: date-time` is a timestamp and `format: duration` a duration; without, both are
+    strings, as in a ValidatingAdmissionPolicy. `name` is how messages call the outermost object. References
+    are followed inside the schema (`#/$defs/...`) and into `documents`, by file name
+    (`_common.json#/$defs/...`); one that leads back to itself, or nowhere, is `dyn`.
+    """
+    return _Reader("", schema, documents, temporal).type_of(schema, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One schema document being read; `following` are the references that are being resolved."""
+
+    document: str
+    root: Mapping[str, Tree]
+    documents: Mapping[str, Mapping[str, Tree]]
+    temporal: bool
+    following: tuple[tuple[str, str], ...] = ()
+    depth: int = 0
+    visits: Iterator[int] = field(default_factory=count)
+
+    def type_of(self, schema: Tree, name: str) -> Type:
+        """Return the type of one subschema; `name` is the dotted path to it."""
+        if not isinstance(schema, Mapping) or self.depth > MAX_DEPTH or next(self.visits) > MAX_SUBSCHEMAS:
+            return DYN
+        if _is_free(schema):
+            return DYN
+        inner = replace(self, depth=self.depth + 1)
+        if isinstance(reference := schema.get("$ref"), str):
+            return inner._referenced(reference, name)
+        if isinstance(branches := schema.get("anyOf") or schema.get("oneOf"), list) and not _says_type(schema):
+            return common_type([inner.type_of(branch, name) for branch in branches])
+        if isinstance(branches := schema.get("allOf"), list) and not _says_type(schema):
+            typed = [type_ for branch in branches if (type_ := inner.type_of(branch, name)) != DYN]
+            return typed[0] if len(typed) == 1 else DYN
+        return inner._typed(schema, name)
+
+    def _referenced(self, reference: str, name: str) -> Type:
+        file, _, pointer = reference.partition("#")
+        place = (file or self.document, pointer)
+        root = self.documents.get(file) if file else self.root
+        if place in self.following or root is None:
+            return DYN
+        target: Tree = root
+        for step in filter(None, pointer.split("/")):
+            target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+        inner = replace(self, document=place[0], root=root, following=(*self.following, place))
+        return inner.type_of(target, name)
+
+    def _typed(self, schema: Mapping[str, Tree], name: str) -> Type:
+        """Return the type of a schema that speaks for itself, by its `type`, or by the words that imply one."""
+        names = schema.get("type")
+        if names is None:
+            names = _implied(schema)
+        listed = [names] if isinstance(names, str) else list(names) if isinstance(names, list) else []
+        kinds = [kind for kind in listed if kind != "null"]
+        if not listed:
+            return DYN
+        found = common_type([self._of_kind(kind, schema, name) for kind in kinds]) if kinds else NULL
+        nullable = len(kinds) < len(listed) or schema.get("nullable") is True
+        return NullableType(found) if nullable and found not in (DYN, NULL) else found
+
+    def _of_kind(self, kind: Tree, schema: Mapping[str, Tree], name: str) -> Type:
+        match kind:
+            case "string":
+                return self._string(schema)
+            case "integer":
+                return INT
+            case "number":
+                return DOUBLE
+            case "boolean":
+                return BOOL
+            case "array":
+                return ListType(self.type_of(schema.get("items"), f"{name}[]"), _bound(schema, "maxItems"))
+            case "object":
+                return self._object(schema, name)
+            case _:
+                return DYN
+
+    def _string(self, schema: Mapping[str, Tree]) -> Type:
+        if self.temporal and schema.get("format") == "date-time":
+            return TIMESTAMP
+        if self.temporal and schema.get("format") == "duration":
+            return DURATION
+        values = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
+        texts = None
+        if isinstance(values, list):
+            texts = tuple(value for value in values if isinstance(value, str)) or None
+        return StringType(_bound(schema, "maxLength"), texts)
+
+    def _object(self, schema: Mapping[str, Tree], name: str) -> Type:
+        """Return an object type where fields are named, a map where only their values are typed, `dyn` where
+        the schema says nothing of them."""
+        properties, additional = schema.get("properties"), schema.get("additionalProperties")
+        rest = self._rest(schema, name)
+        if isinstance(properties, Mapping) and (properties or additional is False):
+            required = schema.get("required") or ()
+            fields = {
+                str(key): Field(self.type_of(value, f"{name}.{key}"), key in required)
+                for key, value in properties.items()
+            }
+            return ObjectType(name, fields, rest)
+        if additional is False and not schema.get("patternProperties"):
+            return ObjectType(name)
+        return MapType(STRING, rest or DYN, _bound(schema, "maxProperties"))
+
+    def _rest(self, schema: Mapping[str, Tree], name: str) -> Type | None:
+        """Return the type of the fields that `properties` does not name; None where there can be none.
+
+        Without a word on them JSON Schema lets any field be. So does a pruning API server, but an expression
+        that names one is a typing error there, and it is one here.
+        """
+        additional, patterns = schema.get("additionalProperties"), schema.get("patternProperties")
+        typed = patterns.values() if isinstance(patterns, Mapping) else ()
+        kinds = [self.type_of(value, f"{name}[]") for value in typed]
+        if schema.get("x-kubernetes-preserve-unknown-fields") is True:
+            kinds.append(DYN)
+        if isinstance(additional, Mapping):
+            kinds.append(self.type_of(additional, f"{name}[]"))
+        elif additional is True:
+            kinds.append(DYN)
+        return common_type(kinds) if kinds else None
+
+
+def common_type(types: list[Type]) -> Type:
+    """Return the one type that all of `types` agree on, null aside, else `dyn`.
+
+    Enums of the alternatives are joined, lengths widened; objects agree only when they are equal.
+    """
+    present = [type_ for type_ in types if type_ != NULL]
+    if not present:
+        return NULL if types else DYN
+    found = present[0]
+    for type_ in present[1:]:
+        found = _joined(found, type_)
+    return found if len(present) == len(types) or found == DYN else NullableType(found)
+
+
+def _joined(one: Type, other: Type) -> Type:
+    if one == other:
+        return one
+    if isinstance(one, StringType) and isinstance(other, StringType):
+        values = None if one.values is None or other.values is None else (*one.values, *other.values)
+        return StringType(_wider(one.max_length, other.max_length), values and tuple(dict.fromkeys(values)))
+    if isinstance(one, ListType) and isinstance(other, ListType):
+        return ListType(_joined(one.element, other.element), _wider(one.max_items, other.max_items))
+    return DYN
+
+
+def _wider(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _bound(schema: Mapping[str, Tree], word: str) -> int | None:
+    value = schema.get(word)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _is_free(schema: Mapping[str, Tree]) -> bool:
+    """Return whether the schema keeps whatever stands there, or lets a number stand for a string."""
+    if schema.get("x-kubernetes-int-or-string") is True or schema.get("x-kubernetes-embedded-resource") is True:
+        return True
+    return schema.get("x-kubernetes-preserve-unknown-fields") is True and not schema.get("properties")
+
+
+def _says_type(schema: Mapping[str, Tree]) -> bool:
+    return "type" in schema or any(word in schema for word in _OBJECT_WORDS)
+
+
+def _implied(schema: Mapping[str, Tree]) -> Tree:
+    """Return the type that a schema without `type` means all the same: its values' own, or its words'."""
+    if "const" in schema or isinstance(schema.get("enum"), list):
+        values = schema["enum"] if "enum" in schema else [schema["const"]]
+        return sorted({_kind_of(value) for value in values})
+    if any(word in schema for word in _OBJECT_WORDS):
+        return "object"
+    return "array" if "items" in schema else None
+
+
+def _kind_of(value: Tree) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

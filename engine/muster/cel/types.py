@@ -1,0 +1,303 @@
+"""The types of CEL, with what a schema knows on top: enums, lengths, fields.
+
+A type is a frozen, hashable value. A *refinement* (an enum's values, a maximal length or size) never decides
+whether two types agree: it only lets the checker say that a comparison cannot hold, and the cost model say how
+large a value can get. `str(type)` is the specification's way of writing it (`map(string,list(int))`), which
+`parse_type` reads back; `canonical` and `digest` include the refinements and are what caches are keyed by.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from muster.model.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """What every type is. Use the subclasses and the constants below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Type):
+    """A type without parameters: `int`, `bool`, `timestamp`, `dyn` ..."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class StringType(Type):
+    """A string; `max_length` counts code points, `values` are the only ones that a schema allows."""
+
+    max_length: int | None = None
+    values: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        return "string"
+
+
+@dataclass(frozen=True, slots=True)
+class ListType(Type):
+    """A list of `element`, at most `max_items` long."""
+
+    element: Type
+    max_items: int | None = None
+
+    def __str__(self) -> str:
+        return f"list({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(Type):
+    """A map from `key` to `value` with at most `max_items` entries."""
+
+    key: Type
+    value: Type
+    max_items: int | None = None
+
+    def __str__(self) -> str:
+        return f"map({self.key},{self.value})"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType(Type):
+    """A value that may be absent: what `a.?b`, `optional.of` and `optional.none` give."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"optional_type({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class NullableType(Type):
+    """A value of `element`, or null: a schema's `nullable` and `type: [T, "null"]`."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"wrapper({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeType(Type):
+    """The type of a type: what `type(x)` and the identifier `int` have."""
+
+    element: Type | None = None
+
+    def __str__(self) -> str:
+        return "type" if self.element is None else f"type({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType(Type):
+    """A library's own type (`net.IP`, `kubernetes.Quantity`), with parameters where it is generic."""
+
+    name: str
+    parameters: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({','.join(map(str, self.parameters))})" if self.parameters else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class TypeParam(Type):
+    """A variable that a generic overload leaves open; the checker binds it."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"type_param:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object type. A field that is not `required` may be absent: `has()` asks."""
+
+    type: Type
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectType(Type):
+    """A mapping with known fields; `additional` types the others, and None forbids them."""
+
+    name: str
+    fields: Mapping[str, Field] = field(default_factory=lambda: MappingProxyType({}))
+    additional: Type | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, ObjectType):
+            return NotImplemented
+        same_head = self.name == other.name and self.additional == other.additional
+        return same_head and dict(self.fields) == dict(other.fields)
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.fields))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INT: Final = Scalar("int")
+UINT: Final = Scalar("uint")
+DOUBLE: Final = Scalar("double")
+BOOL: Final = Scalar("bool")
+STRING: Final = StringType()
+BYTES: Final = Scalar("bytes")
+NULL: Final = Scalar("null_type")
+TIMESTAMP: Final = Scalar("timestamp")
+DURATION: Final = Scalar("duration")
+TYPE: Final = TypeType()
+DYN: Final = Scalar("dyn")
+#: What an expression has that is already reported: agrees with everything, so that one mistake is told once.
+ERROR: Final = Scalar("error")
+
+NUMERIC: Final[frozenset[Type]] = frozenset((INT, UINT, DOUBLE))
+
+#: The identifiers that denote types, as the specification and its libraries spell them.
+NAMED: Final[Mapping[str, Type]] = MappingProxyType(
+    {
+        **{scalar.name: scalar for scalar in (INT, UINT, DOUBLE, BOOL, BYTES, NULL, DYN)},
+        "string": STRING,
+        "list": ListType(DYN),
+        "map": MapType(DYN, DYN),
+        "type": TYPE,
+        "optional_type": OptionalType(DYN),
+        "google.protobuf.Timestamp": TIMESTAMP,
+        "google.protobuf.Duration": DURATION,
+    }
+)
+
+
+def parts(type_: Type) -> tuple[Type, ...]:
+    """Return the types that `type_` is built of: elements, keys, parameters. Object types count as leaves."""
+    match type_:
+        case ListType() | OptionalType() | NullableType():
+            return (type_.element,)
+        case MapType():
+            return (type_.key, type_.value)
+        case TypeType():
+            return () if type_.element is None else (type_.element,)
+        case OpaqueType():
+            return type_.parameters
+        case _:
+            return ()
+
+
+def rebuild(type_: Type, parts_: Iterable[Type]) -> Type:
+    """Return `type_` with its `parts` exchanged, its refinements kept."""
+    new = tuple(parts_)
+    match type_:
+        case ListType():
+            return ListType(new[0], type_.max_items)
+        case MapType():
+            return MapType(new[0], new[1], type_.max_items)
+        case OptionalType():
+            return OptionalType(new[0])
+        case NullableType():
+            return NullableType(new[0])
+        case TypeType():
+            return TypeType(*new)
+        case OpaqueType():
+            return OpaqueType(type_.name, new)
+        case _:
+            return type_
+
+
+def is_dyn(type_: Type) -> bool:
+    """Return whether nothing is known of a value of this type before it is there."""
+    return type_ in (DYN, ERROR)
+
+
+def bare(type_: Type) -> Type:
+    """Return the type of the value itself where it is not null."""
+    return type_.element if isinstance(type_, NullableType) else type_
+
+
+# -- canonical form -------------------------------------------------------------------------------------------
+
+
+def canonical(type_: Type) -> Tree:
+    """Return the type as JSON: everything that the checker, the code generator or the cost model can see of it."""
+    match type_:
+        case StringType(max_length=None, values=None):
+            return "string"
+        case StringType():
+            return ["string", type_.max_length, None if type_.values is None else list(type_.values)]
+        case ListType():
+            return ["list", canonical(type_.element), type_.max_items]
+        case MapType():
+            return ["map", canonical(type_.key), canonical(type_.value), type_.max_items]
+        case ObjectType():
+            fields = {name: [canonical(entry.type), entry.required] for name, entry in sorted(type_.fields.items())}
+            return ["object", type_.name, fields, None if type_.additional is None else canonical(type_.additional)]
+        case OptionalType() | NullableType() | OpaqueType() | TypeType():
+            return [type(type_).__name__, getattr(type_, "name", ""), [canonical(part) for part in parts(type_)]]
+        case _:
+            return str(type_)
+
+
+def digest(type_: Type) -> str:
+    """Return a short stable hash of the canonical form: 16 hex digits."""
+    text = json.dumps(canonical(type_), separators=(",", ":"), sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+# -- reading the specification's notation ---------------------------------------------------------------------
+
+_NAME = re.compile(r"(type_param:)?[A-Za-z_][\w.]*")
+_SCALARS: Final[Mapping[str, Type]] = MappingProxyType(
+    {
+        **{type_.name: type_ for type_ in (INT, UINT, DOUBLE, BOOL, BYTES, NULL, TIMESTAMP, DURATION, DYN)},
+        "string": STRING,
+        "type": TYPE,
+        "null": NULL,
+        "google.protobuf.Timestamp": TIMESTAMP,
+        "google.protobuf.Duration": DURATION,
+    }
+)
+_GENERIC: Final[Mapping[tuple[str, int], Callable[..., Type]]] = MappingProxyType(
+    {
+        ("list", 1): ListType,
+        ("map", 2): MapType,
+        ("optional_type", 1): OptionalType,
+        ("wrapper", 1): NullableType,
+        ("type", 1): TypeType,
+    }
+)
+
+
+def parse_type(text: str) -> Type:
+    """Return the type that `text` writes (`list(map(string,dyn))`). A capital letter alone, or a name after
+    `type_param:`, is a type parameter; an unknown name is an opaque type. ValueError where it is no type."""
+    head, opened, rest = text.strip().partition("(")
+    if not _NAME.fullmatch(head) or (opened and not rest.endswith(")")):
+        raise ValueError(f"{text!r} is not a type")
+    if opened:
+        inner = tuple(parse_type(part) for part in split_types(rest[:-1]))
+        build = _GENERIC.get((head, len(inner)))
+        return OpaqueType(head, inner) if build is None else build(*inner)
+    if head.startswith("type_param:") or (len(head) == 1 and head.isupper()):
+        return TypeParam(head.removeprefix("type_param:"))
+    return _SCALARS.get(head) or OpaqueType(head)
+
+
+def split_types(text: str) -> list[str]:
+    """Return the parts between the commas that no parenthesis encloses; nothing for blank text."""
+    parts_, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts_.append(text[start:position])
+            start = position + 1
+    return [*parts_, text[start:]] if text.strip() else []
