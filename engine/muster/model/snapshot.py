@@ -13,9 +13,13 @@ from muster.model.source import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that could hold an object but was not read: `reason` is one of `symlink`, `too-large`,
-    `not-utf8-path`, `submodule`, `not-a-file`, `unreadable`, `other-ref`; `detail` says more (a link's target,
-    a size in bytes, an error)."""
+    """A path that could hold an object but was not read.
+
+    `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `submodule`, `not-a-file`,
+    `conflict` (unmerged in the index) and `unreadable`; `detail` says more (a link's target, a size, an error).
+    `path` is escaped for display where its bytes are not printable. It is empty where a whole ref was
+    left out.
+    """
 
     path: str
     reason: str
@@ -24,7 +28,10 @@ class Skipped:
 
 
 class Snapshot(Protocol):
-    """The YAML and JSON files of one revision, sorted by path, and of the agent refs beside it."""
+    """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.
+
+    Paths compare by code points, which is the byte order of their UTF-8.
+    """
 
     @property
     def commit(self) -> str | None:

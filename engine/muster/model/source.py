@@ -33,9 +33,10 @@ class Place(NamedTuple):
 class SourceFile:
     """One file of a snapshot.
 
-    `path` is relative to the repository's root with `/` between its parts; `oid` is git's blob id (sha1 of
-    the content with git's header) also when no git is involved; `ref` names the agent ref that it came from,
-    empty for the evaluated revision itself; `read` returns its bytes.
+    `path` is relative to the repository's root with `/` between its parts; `oid` is git's blob id also when no git
+    is involved: sha1 (sha256 in a repository of that format) of the content with git's header; `ref` names the agent
+    ref that it came from, empty for the evaluated revision itself; `read` returns its bytes, or raises OSError where
+    the repository has lost them.
     """
 
     path: str

@@ -1,0 +1,212 @@
+"""Agent refs: `refs/heads/agents/<cluster>`, one small tree per agent, all read in one pass.
+
+Agents are many and not all of them friendly: one whose ref is broken, huge or deep costs itself its own files and
+nobody else anything. Trees are read raw through `cat-file`, level by level over all refs at once; an `ls-tree`
+process per ref would take 3 ms each.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple
+
+from muster.gitio.entries import LINK, SUBMODULE, describe_link
+from muster.gitio.errors import UnreadableError
+from muster.gitio.objects import BlobSequence, Object, Objects
+from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
+from muster.gitio.repository import Repository
+from muster.model.snapshot import Skipped
+from muster.model.source import SourceFile
+
+MAX_ENTRIES: Final = 1000  # files and directories of one ref: an agent reports about one cluster
+MAX_DEPTH: Final = 16  # directories below a ref's root
+
+_TREE: Final = b"40000"
+_LOCAL: Final = "refs/heads/agents/"
+_REMOTE: Final = "refs/remotes/*/agents/**"  # a remote's name is one component: `team/agents/x` is a person's branch
+_BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
+_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+_COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRef:
+    """One agent's ref.
+
+    `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `cluster` what follows
+    `agents/`, which may have slashes in it.
+    """
+
+    name: str
+    commit: str
+
+    @property
+    def cluster(self) -> str:
+        """The cluster that the ref speaks for."""
+        return self.name.partition("/agents/")[2]
+
+    @property
+    def short(self) -> str:
+        """`agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it."""
+        return self.name.removeprefix("refs/").partition("/")[2]
+
+
+def agent_refs(repository: Repository) -> tuple[AgentRef, ...]:
+    """Return the agents' refs, one per cluster, sorted by name.
+
+    Local branches and remote-tracking ones count alike. Where several speak for one cluster, the commit with the
+    later committer date does (on a tie the remote's): a clone may hold a heartbeat not yet pushed, or an old copy.
+    """
+    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE)
+    refs = [AgentRef(name, "") for name in _BROKEN.findall(done.stderr)]
+    by_cluster: dict[str, list[AgentRef]] = {}
+    for record in os.fsdecode(done.stdout).splitlines():
+        commit, _, name = record.partition(" ")
+        ref = AgentRef(name, commit)
+        by_cluster.setdefault(ref.cluster, []).append(ref)
+    rivals = [ref.commit for same in by_cluster.values() if len(same) > 1 for ref in same]
+    dates = _commit_dates(repository, rivals)
+    for same in by_cluster.values():
+        refs.append(max(same, key=lambda ref: (dates.get(ref.commit, 0), not ref.name.startswith(_LOCAL), ref.name)))
+    return tuple(sorted(refs, key=lambda ref: ref.name))
+
+
+class AgentFiles:
+    """The data files of agent refs. What cannot be read is in `skipped`, complete from the start."""
+
+    def __init__(self, objects: Objects, refs: Sequence[AgentRef]) -> None:
+        """List the trees of `refs`; contents are read later."""
+        self._objects = objects
+        self._skipped: list[Skipped] = []
+        found = sorted(self._walk(self._roots(refs)), key=lambda one: (one.ref, one.path))
+        self._chosen = list(self._readable(found))
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why, sorted by ref and path."""
+        return tuple(sorted(self._skipped, key=lambda one: (one.ref, one.path)))
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the files, sorted by ref and path."""
+        blobs = BlobSequence(self._objects, [one.oid for one in self._chosen])
+        for index, one in enumerate(self._chosen):
+            yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
+
+    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["_Found"]:
+        sound = [ref for ref in refs if ref.commit]
+        for ref in refs:
+            if not ref.commit:
+                self._refuse(ref.short, "unreadable", "git calls the ref broken")
+        for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
+            if isinstance(answer, UnreadableError):
+                self._refuse(ref.short, "unreadable", str(answer))
+            elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
+                self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
+            else:
+                yield _Found(ref.short, b"", _TREE, tree[1].decode())
+
+    def _walk(self, roots: Iterator["_Found"]) -> list["_Found"]:
+        """Return everything below `roots` but directories, of the refs that keep within the limits."""
+        level, files = list(roots), list[_Found]()
+        entries: Counter[str] = Counter()
+        refused: dict[str, tuple[str, str]] = {}
+        for _ in range(MAX_DEPTH + 1):
+            below: list[_Found] = []
+            for directory, answer in zip(level, self._objects.read([one.oid for one in level]), strict=True):
+                try:
+                    children = list(_parse_tree(directory, answer))
+                except (UnreadableError, ValueError) as error:
+                    refused[directory.ref] = ("unreadable", f"directory {printable(directory.path) or '/'}: {error}")
+                    continue
+                entries[directory.ref] += len(children)
+                if entries[directory.ref] > MAX_ENTRIES:
+                    refused[directory.ref] = ("too-large", f"more than {MAX_ENTRIES} files and directories")
+                below.extend(one for one in children if one.mode == _TREE)
+                files.extend(one for one in children if one.mode != _TREE)
+            level = [one for one in below if one.ref not in refused]
+        for one in level:
+            refused[one.ref] = ("too-large", f"directories nested deeper than {MAX_DEPTH}")
+        for ref, reason in refused.items():
+            self._refuse(ref, *reason)
+        return [one for one in files if one.ref not in refused]
+
+    def _readable(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
+        candidates = [one for one in found if self._is_candidate(one)]
+        for one, size in zip(candidates, self._objects.sizes([one.oid for one in candidates]), strict=True):
+            path = one.path.decode()
+            if size is None:
+                self._skipped.append(Skipped(path, "unreadable", f"the repository has lost object {one.oid}", one.ref))
+            elif size > MAX_BLOB_BYTES:
+                self._skipped.append(Skipped(path, "too-large", f"{size} bytes, more than {MAX_BLOB_BYTES}", one.ref))
+            else:
+                yield one
+
+    def _is_candidate(self, one: "_Found") -> bool:
+        """Tell whether it is a data file; report what only looks like one."""
+        if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
+            return False
+        path, fault = decode(one.path)
+        detail = ""
+        if not fault and one.mode == LINK:
+            fault, detail = "symlink", self._link(path, one.oid)
+        elif not fault and one.mode == SUBMODULE:
+            fault, detail = "submodule", one.oid
+        if fault:
+            self._skipped.append(Skipped(path, fault, detail, one.ref))
+        return not fault
+
+    def _link(self, path: str, oid: str) -> str:
+        try:
+            return describe_link(path, printable(self._objects.blob(oid)))
+        except UnreadableError as error:
+            return str(error)
+
+    def _refuse(self, ref: str, reason: str, detail: str) -> None:
+        self._skipped.append(Skipped("", reason, detail, ref))
+
+
+class _Found(NamedTuple):
+    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it."""
+
+    ref: str
+    path: bytes
+    mode: bytes
+    oid: str
+
+
+def _parse_tree(directory: _Found, answer: Object | UnreadableError) -> Iterator[_Found]:
+    """Yield the entries of a raw tree: `<mode> <name> NUL <binary id>`, over and over."""
+    if isinstance(answer, UnreadableError):
+        raise answer
+    if answer.kind != "tree":
+        raise ValueError(f"it is a {answer.kind}, not a tree")
+    prefix = directory.path + b"/" if directory.path else b""
+    id_bytes = len(directory.oid) // 2
+    content, position = answer.content, 0
+    while position < len(content):
+        space = content.index(b" ", position)
+        end = content.index(b"\0", space)
+        name = content[space + 1 : end]
+        oid = content[end + 1 : end + 1 + id_bytes].hex()
+        yield _Found(directory.ref, prefix + name, content[position:space], oid)
+        position = end + 1 + id_bytes
+
+
+def _commit_dates(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
+    """Return the committer date of each commit, in seconds; nothing for those that have none."""
+    if not commits:
+        return {}
+    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        answers = dict(zip(commits, objects.read(commits), strict=True))
+    finally:
+        objects.close()
+    dates = {}
+    for commit, answer in answers.items():
+        found = None if isinstance(answer, UnreadableError) else _COMMIT_DATE.search(answer.content)
+        if found:
+            dates[commit] = int(found[1])
+    return dates

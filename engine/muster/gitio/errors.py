@@ -1,0 +1,105 @@
+"""What cannot go on in a repository, and what to do about it.
+
+Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are data: `commit.Moved`,
+`commit.Refused`, `push.Rejected`. An exception is for the rest: no repository, no such revision, no network.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+class RepositoryError(Exception):
+    """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UnreadableError(OSError):
+    """The content of one object cannot be had: missing, damaged, or too large. Its siblings may be fine."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A complaint of git's that has a better wording, or advice to go with it."""
+
+    pattern: re.Pattern[str]
+    message: str  # may use the pattern's groups; empty keeps git's own words
+    hint: str
+
+
+def _known(pattern: str, message: str, hint: str) -> _Known:
+    return _Known(re.compile(pattern, re.IGNORECASE), message, hint)
+
+
+_KNOWN = (
+    _known(
+        r"dubious ownership in repository at '(?P<path>[^']*)'",
+        "the repository {path} belongs to another user, and git does not trust it",
+        "if you trust it: git config --global --add safe.directory {path}",
+    ),
+    _known(
+        r"unable to create '(?P<path>[^']*\.lock)': file exists",
+        "another git process holds {path}",
+        "wait for it to end; if it was killed, delete that file",
+    ),
+    _known(
+        r"unknown repository extension|expected git repo version",
+        "",
+        "this repository uses a format that the installed git does not know: upgrade git",
+    ),
+    _known(
+        r"could ?n[o']t resolve host|temporary failure in name resolution|name or service not known",
+        "",
+        "the host name of the remote does not resolve: check the URL and the network",
+    ),
+    _known(
+        r"connection (refused|timed out|reset)|network is unreachable|no route to host|failed to connect",
+        "",
+        "the remote does not answer: check the network and try again",
+    ),
+    _known(
+        r"could not read (username|password)|authentication failed|permission denied \(|host key verification failed"
+        r"|terminal prompts disabled|invalid username or",
+        "",
+        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote",
+    ),
+    _known(
+        r"does not appear to be a git repository|repository .* (not found|does not exist)"
+        r"|requested url returned error: 404",
+        "",
+        "check the remote's URL (git remote -v) and that this account may read it",
+    ),
+    _known(r"couldn't find remote ref", "", "check the branch's name: git ls-remote --heads shows what there is"),
+    _known(r"transport '[^']*' not allowed|remote helper", "", "use a file, ssh, git or https URL"),
+    _known(r"no space left on device|disk quota exceeded", "", "free some space and run again"),
+    _known(
+        r"permission denied|read-only file system|insufficient permission",
+        "",
+        "check who owns the repository's files and what they permit",
+    ),
+    _known(r"corrupt|bad object|unable to read|missing blob|missing tree", "", "git fsck --full says what is damaged"),
+)
+
+
+def explain(command: str, stderr: str, status: int) -> RepositoryError:
+    """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps."""
+    for known in _KNOWN:
+        found = known.pattern.search(stderr)
+        if found:
+            groups = found.groupdict()
+            message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
+            return RepositoryError(message, known.hint.format(**groups))
+    return RepositoryError(f"git {command}: {complaint(stderr, status)}")
+
+
+def complaint(stderr: str, status: int) -> str:
+    """Return the line of `stderr` that says why: the first `fatal:` or `error:`, else the last that says anything."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for prefix in ("fatal: ", "error: "):
+        for line in lines:
+            if line.startswith(prefix):
+                return line.removeprefix(prefix)
+    return lines[-1] if lines else f"ended with status {status}"

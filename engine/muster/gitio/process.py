@@ -1,0 +1,179 @@
+"""Runs git. The one place where a process is started, through GitPython's driver.
+
+The environment of every process is exact: the caller's, without the variables by which git tells a hook which
+repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise make every command
+speak of the hook's repository whatever directory it is started in.
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from signal import SIGKILL
+from typing import TYPE_CHECKING, Final
+
+from muster.gitio.errors import RepositoryError, complaint, explain
+
+if TYPE_CHECKING:
+    from git.cmd import Git as Driver
+
+    Process = Driver.AutoInterrupt
+
+OLDEST_GIT: Final = (2, 30)  # `rev-parse --show-object-format`, `--end-of-options`, `fetch --no-write-fetch-head`
+
+# Where the current repository is: what `git rev-parse --local-env-vars` lists, less the configuration.
+LOCATION: Final = frozenset(
+    {
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+# Where its objects are. A server's pre-receive hook sees what was pushed only through these.
+OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command that has ended."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git in one directory with one environment."""
+
+    directory: Path
+    environ: Mapping[str, str] = field(repr=False)
+
+    def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
+        """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
+
+        `own_session` detaches it from the terminal (nothing can prompt) and makes it the head of a process
+        group. Raises RepositoryError where git cannot be started.
+        """
+        environ = {**self.environ, **(env or {})}
+        removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
+        unset = ["/usr/bin/env", *(word for name in removed for word in ("-u", name))] if removed else []
+        driver, not_found = _driver()
+        try:
+            # `-C` and not the driver's working directory: where that is gone, the driver runs in the current one.
+            return driver().execute(
+                [*unset, "git", "-C", str(self.directory), *arguments],
+                istream=subprocess.PIPE,
+                as_process=True,
+                env=environ,
+                start_new_session=own_session,
+            )
+        except (OSError, not_found) as error:
+            raise _cannot_start(error) from error
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        limit_seconds: float | None = None,
+    ) -> Completed:
+        """Run `git <arguments>` to its end, whatever its status.
+
+        Past `limit_seconds` it is killed with all its children, and RepositoryError raised.
+        """
+        process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=limit_seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, SIGKILL)
+            process.communicate()
+            raise RepositoryError(
+                f"git {verb(arguments)}: no answer within {limit_seconds:g} seconds",
+                "the remote or the network is slow or hangs: try again",
+            ) from None
+        return Completed(process.returncode, stdout, stderr.decode(errors="backslashreplace"))
+
+    def output(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        """Run `git <arguments>` and return what it prints; RepositoryError where it fails."""
+        done = self.run(*arguments, stdin=stdin, env=env)
+        if done.status:
+            raise explain(verb(arguments), done.stderr, done.status)
+        return done.stdout
+
+    def line(self, *arguments: str) -> str | None:
+        """Run a query that prints one line, such as `config --get`; None where it fails."""
+        done = self.run(*arguments)
+        return None if done.status else os.fsdecode(done.stdout).removesuffix("\n")
+
+
+def reap(process: "Process") -> int:
+    """Close the pipes of a started process, wait for its end and return its status."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+    status = process.proc.wait() if process.proc is not None else 0
+    process.proc = None
+    return status
+
+
+def disown(process: "Process") -> None:
+    """Forget a process inherited through a fork; dropping its handle would end it under the parent."""
+    if process.proc is not None:
+        process.proc.returncode = 0
+    process.proc = None
+
+
+def verb(arguments: tuple[str, ...]) -> str:
+    """Return the subcommand among `arguments`, past `-c name=value` pairs."""
+    index = 0
+    while index + 1 < len(arguments) and arguments[index] == "-c":
+        index += 2
+    return arguments[index]
+
+
+def without_location(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `environ` with nothing in it that says which repository is meant."""
+    return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
+
+
+def require_git(git: Git) -> None:
+    """Raise RepositoryError where git is missing or older than OLDEST_GIT."""
+    done = git.run("version")
+    if done.status:
+        raise _cannot_start(complaint(done.stderr, done.status))
+    words = os.fsdecode(done.stdout).split()
+    numbers = tuple(int(part) for part in words[2].split(".")[:2] if part.isdigit()) if len(words) > 2 else ()
+    if numbers < OLDEST_GIT:
+        oldest = ".".join(map(str, OLDEST_GIT))
+        raise RepositoryError(f"{' '.join(words)} is too old", f"muster needs git {oldest} or later")
+
+
+@cache
+def _driver() -> "tuple[type[Driver], type[Exception]]":
+    """Return GitPython's command driver and what it raises where there is no git.
+
+    Imported at first use: it costs 60 ms, and fails where git is missing.
+    """
+    try:
+        from git.cmd import Git as Driver
+        from git.exc import GitCommandNotFound
+    except ImportError as error:
+        raise _cannot_start(str(error).partition("\n")[0]) from error
+    return Driver, GitCommandNotFound
+
+
+def _cannot_start(reason: object) -> RepositoryError:
+    return RepositoryError(f"git cannot be started: {reason}", "install git and see that it is on the PATH")

@@ -1,0 +1,147 @@
+"""Opening a repository and asking it about itself: where it is, which commit a name means, what is checked out.
+
+Works for a work tree, any directory inside one, a linked worktree and a bare repository.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.process import LOCATION, OBJECTS, Git, require_git, without_location
+
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """An opened repository.
+
+    `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is
+    None for a bare repository and where it was opened from within its git directory, as a server's hooks do. `git`
+    runs in the work tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the
+    index that a hook was told to look at (`GIT_INDEX_FILE`), else the work tree's.
+    """
+
+    git: Git
+    git_dir: Path
+    worktree: Path | None
+    object_format: str
+    staged_index: Path
+
+
+def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
+    """Open the repository that `path` lies in.
+
+    `environ` is the environment for every git process, usually `os.environ`. RepositoryError where there is no
+    repository, git is missing or too old, or git does not trust the directory.
+    """
+    if not path.is_dir():
+        raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
+    probe = Git(path, without_location(environ))
+    require_git(probe)
+    done = probe.run("rev-parse", "--show-object-format", "--is-inside-work-tree", "--absolute-git-dir")
+    if done.status:
+        raise _not_a_repository(path, done.stderr, done.status)
+    object_format, inside, location = os.fsdecode(done.stdout).removesuffix("\n").split("\n", 2)
+    git_dir = Path(location)
+    top = probe.line("rev-parse", "--show-toplevel") if inside == "true" else None
+    worktree = Path(top) if top else None
+    git = Git(worktree or git_dir, _environ_for(environ, git_dir))
+    return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
+
+
+def resolve(repository: Repository, revision: str) -> str:
+    """Return the full id of the commit that `revision` names (a branch, tag, id, `HEAD~2`, ...).
+
+    RepositoryError where there is none, with the nearest names as a hint, and where the repository has no commits.
+    """
+    if not revision or revision.startswith("-") or "\0" in revision:
+        raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
+    found = repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if found and _FULL_ID.fullmatch(found):
+        return found
+    if is_empty(repository):
+        raise RepositoryError(
+            f"the repository {repository.git.directory} has no commits yet", "commit the fleet's files first"
+        )
+    names = [name for name in _ref_names(repository) if not name.startswith("agents/")]
+    near = difflib.get_close_matches(revision, names, n=3)
+    raise RepositoryError(
+        f"there is no commit {revision!r} in {repository.git.directory}",
+        f"did you mean {', '.join(near)}?" if near else "git branch --all and git tag list the names there are",
+    )
+
+
+def is_empty(repository: Repository) -> bool:
+    """Tell whether no branch or tag exists and HEAD has no commit."""
+    if repository.git.line("rev-parse", "--verify", "--quiet", "HEAD") is not None:
+        return False
+    return not repository.git.output("for-each-ref", "--count=1", "--format=%(refname)")
+
+
+def current_branch(repository: Repository) -> str | None:
+    """Return the short name of the branch that HEAD is on, born or not; None where HEAD is detached."""
+    head = repository.git.line("symbolic-ref", "--quiet", "HEAD")
+    return head.removeprefix("refs/heads/") if head and head.startswith("refs/heads/") else None
+
+
+def branch_tip(repository: Repository, branch: str) -> str | None:
+    """Return the commit that the local branch points at; None where there is no such branch."""
+    return ref_tip(repository, f"refs/heads/{branch}")
+
+
+def ref_tip(repository: Repository, ref: str) -> str | None:
+    """Return the object that the full ref name points at; None where there is no such ref."""
+    return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+
+
+def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]:
+    """Return the environment for commands on `git_dir`.
+
+    The object directories of a hook are kept where the hook runs for this very repository: what a push
+    brings is readable only through them until it is accepted.
+    """
+    if _hook_git_dir(environ) == git_dir:
+        return {name: value for name, value in environ.items() if name not in LOCATION}
+    return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
+
+
+def _hook_git_dir(environ: Mapping[str, str]) -> Path | None:
+    """Return the repository that git said a hook runs for, if it said so."""
+    git_dir = environ.get("GIT_DIR")
+    return Path(os.path.realpath(git_dir)) if git_dir else None
+
+
+def _staged_index(environ: Mapping[str, str], git_dir: Path, worktree: Path | None) -> Path:
+    """Return the index of `GIT_INDEX_FILE` where that was set for this repository, else the repository's own.
+
+    A pre-commit hook gets it without `GIT_DIR`: it then counts if the file lies in this repository, or if the
+    current directory is in this work tree.
+    """
+    own = git_dir / "index"
+    named = environ.get("GIT_INDEX_FILE")
+    if not named:
+        return own
+    index = Path(os.path.normpath((worktree or git_dir) / named))
+    hook = _hook_git_dir(environ)
+    if hook is not None:
+        return index if hook == git_dir else own
+    here = worktree is not None and Path.cwd().is_relative_to(worktree)
+    return index if here or Path(os.path.realpath(index.parent)) == git_dir else own
+
+
+def _ref_names(repository: Repository) -> list[str]:
+    names = os.fsdecode(repository.git.output("for-each-ref", "--format=%(refname:lstrip=2)"))
+    return names.splitlines()
+
+
+def _not_a_repository(path: Path, stderr: str, status: int) -> RepositoryError:
+    if "not a git repository" in stderr and "dubious" not in stderr:
+        return RepositoryError(
+            f"{path} is not in a git repository", "run it inside the fleet's repository, or name it with --repo"
+        )
+    return explain("rev-parse", stderr, status)

@@ -1,0 +1,71 @@
+"""The snapshot of a commit: one `ls-tree`, and blobs through one persistent `cat-file` process."""
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.entries import Entry, choose
+from muster.gitio.objects import Objects
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.repository import Repository
+from muster.model.snapshot import Skipped
+from muster.model.source import SourceFile
+
+
+class CommitSnapshot:
+    """The data files of a commit and of agent refs. Satisfies `muster.model.snapshot.Snapshot`.
+
+    Contents are fetched when read, in order and ahead of the reader; none are kept. Use it as a context manager,
+    or `close` it, to end its git processes; they also end with the object.
+    """
+
+    def __init__(self, repository: Repository, commit: str, agent_refs: Sequence[AgentRef] = ()) -> None:
+        """Read `commit`, a full id (see `repository.resolve`), and `agent_refs` (see `agents.agent_refs`)."""
+        self._repository = repository
+        self._commit = commit
+        self._agent_refs = agent_refs
+        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def commit(self) -> str:
+        """The commit's id."""
+        return self._commit
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why. Complete once `files` has been exhausted."""
+        return self._skipped
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the data files: the commit's by path, then the agents' by ref and path."""
+        choice = choose(list_tree(self._repository, self._commit), self._objects)
+        self._skipped = choice.skipped
+        yield from choice.files(self._objects)
+        if self._agent_refs:
+            agents = AgentFiles(self._objects, self._agent_refs)
+            self._skipped += agents.skipped
+            yield from agents.files()
+
+    def close(self) -> None:
+        """End the git processes. Reading a file afterwards starts them again."""
+        self._objects.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
+    """Yield every entry of the commit's tree, recursively, in byte order of paths."""
+    listing = repository.git.output("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+    for record in listing.split(b"\0"):
+        if record:
+            head, _, path = record.partition(b"\t")
+            mode, _, oid, size = head.split()
+            yield Entry(mode, oid.decode(), int(size) if size.isdigit() else None, path)
