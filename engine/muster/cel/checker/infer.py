@@ -5,7 +5,8 @@ that one mistake makes one issue and the rest of the expression is still checked
 """
 
 from collections import ChainMap
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from muster.cel import ast
 from muster.cel.ast import Node
@@ -29,7 +30,9 @@ from muster.cel.types import (
     ListType,
     MapType,
     ObjectType,
+    OpaqueType,
     OptionalType,
+    StringType,
     Type,
     TypeParam,
     TypeType,
@@ -59,6 +62,11 @@ class Inference:
         self.unify = Substitution()
         self._locals: ChainMap[str, Type] = ChainMap()
         self._depth = 0
+        self._handlers: Mapping[type[Node], Callable[[Any], Type]] = {
+            ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
+            ast.Index: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
+            ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
+        }  # fmt: skip
 
     def report(self, node: Node, message: Message) -> Type:
         """Collect an issue at the node, and return the type that stands for a mistake."""
@@ -70,39 +78,22 @@ class Inference:
         if self._depth >= MAX_DEPTH:
             return self.types.setdefault(node.id, self.report(node, messages.too_deep()))
         self._depth += 1
-        found = self.types[node.id] = self._infer(node)
+        # The methods of this class recur through here alone: three Python frames per level of the tree.
+        found = self.types[node.id] = self._handlers[type(node)](node)
         self._depth -= 1
         return found
 
-    def _infer(self, node: Node) -> Type:
-        match node:
-            case ast.Literal():
-                return literal_type(node.value)
-            case ast.Ident():
-                return self._ident(node)
-            case ast.Select():
-                return self._select(node)
-            case ast.Has():
-                self._has(node)
-                return BOOL
-            case ast.Index():
-                return self._index(node)
-            case ast.Call():
-                return self._call(node)
-            case ast.ListNode():
-                return self._list(node)
-            case ast.MapNode():
-                return self._map(node)
-            case ast.Struct():
-                return self._struct(node)
-            case ast.Macro():
-                return self._macro(node)
-            case ast.Bind():
-                return self._scoped({node.name: self.infer(node.value)}, node.body)
+    def infer_all(self, nodes: tuple[Node, ...]) -> list[Type]:
+        """Return the types of several nodes, in their order."""
+        return list(map(self.infer, nodes))
 
-    def _scoped(self, variables: dict[str, Type], body: Node) -> Type:
-        self._locals = self._locals.new_child(variables)
-        found = self.infer(body)
+    @staticmethod
+    def _literal(node: ast.Literal) -> Type:
+        return literal_type(node.value)
+
+    def _bind(self, node: ast.Bind) -> Type:
+        self._locals = self._locals.new_child({node.name: self.infer(node.value)})
+        found = self.infer(node.body)
         self._locals = self._locals.parents
         return found
 
@@ -127,14 +118,14 @@ class Inference:
             if (variable := self.env.variables.get(full)) is not None:
                 self.names[node.id] = full
                 return variable
-            if (denoted := NAMED.get(full)) is not None or self._is_opaque(full):
+            if (denoted := NAMED.get(full) or self._opaque(full)) is not None:
                 self.names[node.id] = full
                 return TypeType(denoted)
         return None
 
-    def _is_opaque(self, name: str) -> bool:
-        """Return whether a library declares an opaque type of that name (`net.IP`)."""
-        return "." in name and name in compare.opaque_names(self.env.functions)
+    def _opaque(self, name: str) -> Type | None:
+        """Return the opaque type of that name (`net.IP`), where a library has one."""
+        return OpaqueType(name) if "." in name and name in compare.opaque_names(self.env.functions) else None
 
     def is_local(self, node: Node) -> bool:
         """Return whether a chain of selections begins at a comprehension's or bind's variable."""
@@ -148,8 +139,9 @@ class Inference:
             return found
         return self._member(node, node.operand, node.field, optional=node.optional)
 
-    def _has(self, node: ast.Has) -> None:
+    def _has(self, node: ast.Has) -> Type:
         self._member(node, node.operand, node.field, optional=False)
+        return BOOL
 
     def _member(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
         """Return the type of `operand.name`; an optional where the selection or the operand is one."""
@@ -168,6 +160,8 @@ class Inference:
             case ObjectType(additional=None):
                 return self.report(node, messages.unknown_field(described(operand), name, owner.fields))
             case ObjectType():
+                if (slip := messages.almost_a_field(described(operand), name, owner.fields)) is not None:
+                    self.report(node, slip)
                 return owner.additional or DYN
             case MapType():
                 return owner.value
@@ -204,6 +198,8 @@ class Inference:
             found_key, found_value = self.infer(entry.key), self.infer(entry.value)
             if entry.optional:
                 found_value = self._unwrapped(entry.value, found_value, "an entry")
+            if not is_key(self.resolved(found_key)):
+                found_key = self.report(entry.key, messages.not_a_key(self.unify.close(found_key)))
             key = found_key if key is None else self.unify.join(key, found_key)
             value = found_value if value is None else self.unify.join(value, found_value)
         return MapType(key or self.unify.fresh(), value or self.unify.fresh())
@@ -235,9 +231,11 @@ class Inference:
         full = self._namespaced(node)
         if full is not None:
             self.names[node.id] = full
-            return self._apply(node, full, [self.infer(argument) for argument in node.args], member=False)
+            return self._apply(node, full, self.infer_all(node.args), member=False)
+        if (namespace := self._namespace(node.target)) is not None:
+            return self.report(node, messages.undeclared_function(f"{namespace}.{node.function}", self.env.functions))
         operands = ast.children(node)
-        types = [self.infer(operand) for operand in operands]
+        types = self.infer_all(operands)
         if node.target is None:
             self._conditions(node)
             name = next((f for f in candidates(self.env.container, node.function) if f in self.env.functions), None)
@@ -261,6 +259,13 @@ class Inference:
             return None
         names = candidates(self.env.container, f"{prefix}.{node.function}")
         return next((name for name in names if name in self.env.functions), None)
+
+    def _namespace(self, target: Node | None) -> str | None:
+        """Return the name that a call's target spells where it is no variable but a library's (`math`)."""
+        name = None if target is None or self.is_local(target) else qualified(target)
+        if name is None or any(full in self.env.variables for full in candidates(self.env.container, name)):
+            return None
+        return name if any(function.startswith(f"{name}.") for function in self.env.functions) else None
 
     def _logic(self, node: ast.Call, name: str, types: list[Type]) -> Type:
         """Check a chain of `&&` or `||`, each operand at its own place."""
@@ -291,6 +296,8 @@ class Inference:
         if found is not None:
             return found
         shown = [self.unify.close(type_) for type_ in types]
+        if name == "_?_:_" and self.unify.assignable(BOOL, shown[0]):
+            return self.report(node, messages.different_branches(shown[1], shown[2]))
         return self.report(node, messages.no_overload(name, shown, self.env.functions[name]))
 
     def _matching(self, node: Node, name: str, types: list[Type], *, member: bool) -> Type | None:
@@ -344,7 +351,7 @@ class Inference:
         else:
             variables = dict(zip(node.variables, (key, value), strict=True))
         self._locals = self._locals.new_child(variables)
-        types = [self.infer(argument) for argument in node.args]
+        types = self.infer_all(node.args)
         self._locals = self._locals.parents
         if node.name in _CONDITIONS or len(node.args) == 2:
             self._require_bool(node, node.args[0], types[0])
@@ -390,6 +397,11 @@ class Inference:
                 return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
             case _:
                 return BOOL
+
+
+def is_key(type_: Type) -> bool:
+    """Return whether values of the type can be keys of a map: the specification allows four types."""
+    return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
 
 
 def literal_type(value: ast.LiteralValue) -> Type:

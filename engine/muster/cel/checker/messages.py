@@ -1,11 +1,12 @@
 """Everything the checker says: what is wrong, and what to do. One function per message, in one voice."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from muster.cel.declarations import OPERATORS, Overload
-from muster.cel.types import Type
+from muster.cel.types import STRING, Type
 from muster.model.finding import Severity
 
 
@@ -60,13 +61,38 @@ def no_fields(owner: str, type_: Type, name: str) -> Message:
     return Message(f"{owner} is {article(type_)} and has no field '{name}'")
 
 
+def almost_a_field(owner: str, name: str, known: Iterable[str]) -> Message | None:
+    """A field that the schema does not name, though it allows others, so close to a named one that it is a slip."""
+    found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
+    if not found:
+        return None
+    return Message(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", Severity.WARNING)
+
+
 def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> Message:
     """A function or operator that exists, but not for these types."""
-    shown = ", ".join(map(str, arguments))
-    name = OPERATORS.get(function, function)
-    exist = list(dict.fromkeys(overload.signature for overload in overloads))
+    shown = ", ".join(map(named, arguments))
+    text = f"'{OPERATORS.get(function, function)}' cannot be applied to ({shown})"
+    if function == "_+_" and STRING in arguments:
+        return Message(text, "convert the other: string(...)")
+    if function in ("_+_", "_<_", "_<=_", "_>_", "_>=_") and (hint := _conversion(arguments[0], arguments[1])):
+        return Message(text, hint)
+    near = [overload for overload in overloads if _is_near(overload, arguments)] or overloads
+    exist = list(dict.fromkeys(overload.signature for overload in near))
     more = f" and {len(exist) - 8} more" if len(exist) > 8 else ""
-    return Message(f"'{name}' cannot be applied to ({shown})", f"there is {', '.join(exist[:8])}{more}")
+    return Message(text, f"there is {', '.join(exist[:8])}{more}")
+
+
+def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
+    """Return whether the overload takes one of the arguments where it stands: what the author may have meant."""
+    pairs = zip(overload.params, arguments, strict=False)
+    return any(type(param) is type(given) and str(param) == str(given) for param, given in pairs)
+
+
+def different_branches(then: Type, otherwise: Type) -> Message:
+    """A choice between values that have no type in common."""
+    text = f"the branches of '?:' differ: {article(then)}, {article(otherwise)}"
+    return Message(text, "give both one type, or wrap one in dyn(...)")
 
 
 def never_equal(operator: str, left: Type, right: Type) -> Message:
@@ -78,7 +104,7 @@ def never_equal(operator: str, left: Type, right: Type) -> Message:
 
 def never_in(element: Type, container: Type) -> Message:
     """An element of a type that the container cannot hold."""
-    return Message(f"'in' is always false: no {container} has {article(element)} in it")
+    return Message(f"'in' is always false: no {named(container)} has {article(element)} in it")
 
 
 def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> Message:
@@ -116,6 +142,11 @@ def not_optional(what: str, type_: Type) -> Message:
     return Message(f"{what} marked with '?' must be an optional, this is {article(type_)}")
 
 
+def not_a_key(type_: Type) -> Message:
+    """A key of a map literal that no map can have."""
+    return Message(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
+
+
 def not_entries(macro: str, type_: Type) -> Message:
     """A `transformMapEntry` whose body is no map."""
     return Message(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
@@ -141,22 +172,32 @@ def invalid_literal(function: str, text: str, reason: str) -> Message:
     return Message(f"{function}('{text}') always fails: {reason}")
 
 
+def named(type_: Type) -> str:
+    """Return how messages name a type: as the specification writes it, without saying that it may be null."""
+    text = re.sub(r"wrapper\(([^()]*)\)", r"\1", str(type_))
+    return {"null_type": "null", "dyn": "value of unknown type"}.get(text, text)
+
+
 def article(type_: Type) -> str:
     """Return the type's name with its article: `an int`, `a list(string)`."""
-    name = {"null_type": "null", "dyn": "value of unknown type"}.get(str(type_), str(type_))
-    if name == "null":
-        return name
-    return f"an {name}" if name[0] in "aeio" else f"a {name}"
+    name = named(type_)
+    return name if name == "null" else f"an {name}" if name[0] in "aeio" else f"a {name}"
 
 
 def _conversion(left: Type, right: Type) -> str:
-    """Return how to make the two comparable, where there is one way."""
-    names = (str(left), str(right))
+    """Return how to make the two fit, where there is one way."""
+    names = (named(left), named(right))
+    if "null" in names:
+        return "whether a field is there, has(...) says"
     for one, other in (names, names[::-1]):
-        if one in ("timestamp", "duration") and other == "string":
-            return f"convert the string: {one}(...)"
-        if one in ("int", "uint", "double") and other == "string":
+        if one in ("timestamp", "duration", "int", "uint", "double") and other == "string":
             return f"convert the string: {one}(...)"
         if one == "bool" and other == "string":
             return "compare with true or false, without quotes"
+        if one == "duration" and other == "int":
+            return "write the length of time as duration('90s')"
+        if one == "timestamp" and other == "duration":
+            return "compare a length of time with a difference of two instants, such as now - t"
+        if (one, other) in (("int", "double"), ("uint", "double"), ("int", "uint")):
+            return f"convert one of them: {other}(...)"
     return ""

@@ -47,6 +47,7 @@ list_flatten_int                flatten         list(A).(int) -> list(dyn)
 list_distinct                   distinct        list(A).() -> list(A)
 list_reverse                    reverse         list(A).() -> list(A)
 list_sort                       sort            list(A).() -> list(A)
+list_sort_by_associated_keys    @sortByAssociatedKeys  list(A).(list(B)) -> list(A)
 lists_range                     lists.range     (int) -> list(int)
 list_index_of                   indexOf         list(A).(A) -> int
 list_last_index_of              lastIndexOf     list(A).(A) -> int
