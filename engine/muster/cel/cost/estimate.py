@@ -1,0 +1,236 @@
+"""What an expression can cost at most, before any data is there.
+
+The walk is bottom up: every node gets a range of units and the extent of its value; a comprehension multiplies its
+body by the extent of its range. Units are cel-go's and the run-time counter's alike (`runtime.budget`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from muster.cel import ast
+from muster.cel.ast import Node
+from muster.cel.checker import Checked
+from muster.cel.checker.env import described
+from muster.cel.cost.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
+from muster.cel.cost.functions import call_cost, result_extent
+from muster.cel.errors import Issue, issue_at
+from muster.cel.types import DYN, ListType, Type, bare
+
+_LIST: Final = Range(10, 10)
+_MAP: Final = Range(30, 30)
+#: What a comprehension costs per item besides its body: its condition and step, and the list it grows.
+_STEP: Final[Mapping[str, int]] = MappingProxyType({"all": 3, "exists": 3, "exists_one": 4, "existsOne": 4})
+_GROWING_STEP: Final = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The units that one evaluation takes: at least `min`, at most `max` where all sizes are within bounds.
+
+    `by_node` gives the range of every sub-expression by node id. `dearest` is the node that contributes most by
+    itself (a loop, a search), and `unbounded` are the values in it whose schema sets no bound, as messages call
+    them: for those a size was assumed.
+    """
+
+    min: int
+    max: int
+    by_node: Mapping[int, Range]
+    dearest: Node
+    unbounded: tuple[str, ...]
+
+
+def estimate(node: Node, checked: Checked) -> Cost:
+    """Return what the checked expression can cost."""
+    walk = _Walk(checked)
+    total = walk.visit(node)
+    dearest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
+    blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[dearest]))
+    return Cost(
+        min=total.min,
+        max=total.max,
+        by_node=MappingProxyType(walk.costs),
+        dearest=walk.nodes[dearest],
+        unbounded=tuple(sorted({path for paths in blamed for path in paths})),
+    )
+
+
+def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
+    """Return the issue of an expression that may cost more than `limit` units, at its dearest part; else None."""
+    if cost.max <= limit:
+        return None
+    message = (
+        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.dearest)}"
+    )
+    if cost.unbounded:
+        names = ", ".join(cost.unbounded)
+        hint = (
+            f"set maxItems, maxLength or maxProperties in the schema of {names} "
+            f"({DEFAULT_ITEMS:,} items and {DEFAULT_LENGTH:,} characters are assumed)"
+        )
+    else:
+        hint = "nest fewer loops, or look up by key instead of searching"
+    return issue_at(text, cost.dearest.offset, message, hint)
+
+
+def _called(node: Node) -> str:
+    match node:
+        case ast.Macro():
+            return f"'{node.name}' over {described(node.range)}"
+        case ast.Call(function=function):
+            return f"'{function.strip('_@')}'"
+        case _:
+            return described(node)
+
+
+class _Walk:
+    """One pass over an expression: costs and extents by node id, and what is unbounded where it matters."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.costs: dict[int, Range] = {}
+        self.own: dict[int, int] = {}
+        self.extents: dict[int, Extent] = {}
+        self.drivers: dict[int, tuple[str, ...]] = {}
+        self.nodes: dict[int, Node] = {}
+        self._locals: dict[str, list[Extent]] = {}
+        self._handlers: Mapping[type[Node], Callable[[Any], tuple[Range, Extent]]] = {
+            ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
+            ast.Index: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
+            ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
+        }  # fmt: skip
+
+    def visit(self, node: Node) -> Range:
+        """Return the cost of a node; its extent is in `extents` afterwards."""
+        cost, extent = self._handlers[type(node)](node)
+        self.nodes[node.id], self.costs[node.id], self.extents[node.id] = node, cost, extent
+        below = sum(self.costs[child.id].max for child in ast.children(node) if child.id in self.costs)
+        self.own[node.id] = cost.max - min(below, cost.max)
+        return cost
+
+    def type_of(self, node: Node) -> Type:
+        return self.checked.types.get(node.id, DYN)
+
+    def _argument(self, node: Node) -> tuple[Type, Extent]:
+        return self.type_of(node), self.extents[node.id]
+
+    def _by_type(self, node: Node) -> Extent:
+        return extent_of(self.type_of(node), described(node))
+
+    @staticmethod
+    def _literal(node: ast.Literal) -> tuple[Range, Extent]:
+        if isinstance(node.value, str | bytes):
+            return ZERO, Extent(len(node.value), len(node.value))
+        return ZERO, SCALAR
+
+    def _ident(self, node: ast.Ident) -> tuple[Range, Extent]:
+        bound = self._locals.get(node.name)
+        return ONE, bound[-1] if bound else self._by_type(node)
+
+    def _select(self, node: ast.Select) -> tuple[Range, Extent]:
+        if node.id in self.checked.names:
+            return ONE, self._by_type(node)
+        cost = self.visit(node.operand) + ONE
+        owner = self.extents[node.operand.id].path or described(node.operand)
+        return cost, extent_of(self.type_of(node), f"{owner}.{node.field}")
+
+    def _has(self, node: ast.Has) -> tuple[Range, Extent]:
+        return self.visit(node.operand) + ONE, SCALAR
+
+    def _index(self, node: ast.Index) -> tuple[Range, Extent]:
+        cost = self.visit(node.operand) + self.visit(node.index) + ONE
+        inner = self.extents[node.operand.id].element
+        return cost, inner if inner is not None else self._by_type(node)
+
+    def _list(self, node: ast.ListNode) -> tuple[Range, Extent]:
+        cost = sum((self.visit(element) for element in node.elements), _LIST)
+        element: Extent | None = None
+        for item in node.elements:
+            found = self.extents[item.id]
+            element = found if element is None else element | found
+        return cost, Extent(len(node.elements) - len(node.optional), len(node.elements), "", element or SCALAR)
+
+    def _map(self, node: ast.MapNode) -> tuple[Range, Extent]:
+        cost = _MAP
+        key = value = SCALAR
+        for entry in node.entries:
+            cost = cost + self.visit(entry.key) + self.visit(entry.value)
+            key, value = key | self.extents[entry.key.id], value | self.extents[entry.value.id]
+        return cost, Extent(0, len(node.entries), "", value, key)
+
+    def _struct(self, node: ast.Struct) -> tuple[Range, Extent]:
+        return sum((self.visit(field.value) for field in node.fields), Range(40, 40)), SCALAR
+
+    def _call(self, node: ast.Call) -> tuple[Range, Extent]:
+        full = self.checked.names.get(node.id)
+        operands = node.args if full is not None else ast.children(node)
+        costs = [self.visit(operand) for operand in operands]
+        arguments = [self._argument(operand) for operand in operands]
+        function = full or node.function
+        match function:
+            case "_&&_" | "_||_":
+                return costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
+            case "_?_:_":
+                own = ZERO
+                total = costs[0] + (costs[1] | costs[2])
+            case _:
+                own = call_cost(function, arguments)
+                total = sum(costs, own)
+        if own.max > 1:
+            self._blame(node, [extent for _, extent in arguments])
+        return total, result_extent(function, arguments, self.type_of(node), described(node))
+
+    def _macro(self, node: ast.Macro) -> tuple[Range, Extent]:
+        ranged_cost = self.visit(node.range)
+        ranged = self.extents[node.range.id]
+        self._blame(node, [ranged])
+        key, value = self._elements(node, ranged)
+        variables = (key, value) if len(node.variables) == 2 else (value if self._is_list(node) else key,)
+        for name, extent in zip(node.variables, variables, strict=True):
+            self._locals.setdefault(name, []).append(extent)
+        bodies = [self.visit(argument) for argument in node.args]
+        for name in node.variables:
+            self._locals[name].pop()
+        step = _STEP.get(node.name, _GROWING_STEP)
+        each = Range(step, step) + bodies[0] + sum(bodies[1:], ZERO).or_nothing
+        items = ranged.items()
+        cost = ranged_cost + ONE + (items.or_nothing if node.name in ("all", "exists") else items) * each
+        return cost, self._gathered(node, ranged, key)
+
+    def _is_list(self, node: ast.Macro) -> bool:
+        return isinstance(bare(self.type_of(node.range)), ListType) or self.extents[node.range.id].key is None
+
+    def _elements(self, node: ast.Macro, ranged: Extent) -> tuple[Extent, Extent]:
+        path = f"{described(node.range)}[]"
+        value = ranged.element or Extent(0, None, path)
+        return ranged.key or SCALAR, value
+
+    def _gathered(self, node: ast.Macro, ranged: Extent, key: Extent) -> Extent:
+        """Return the extent of what a comprehension gives."""
+        if node.name in _STEP:
+            return SCALAR
+        body = self.extents[node.args[-1].id]
+        match node.name:
+            case "filter":
+                element, keys = (ranged.element, None) if self._is_list(node) else (key, None)
+            case "transformMap":
+                element, keys = body, key
+            case "transformMapEntry":
+                element, keys = body.element or SCALAR, body.key or SCALAR
+            case _:
+                element, keys = body, None
+        return Extent(0, ranged.most, ranged.path, element, keys)
+
+    def _bind(self, node: ast.Bind) -> tuple[Range, Extent]:
+        value = self.visit(node.value)
+        self._locals.setdefault(node.name, []).append(self.extents[node.value.id])
+        body = self.visit(node.body)
+        self._locals[node.name].pop()
+        return value.or_nothing + body, self.extents[node.body.id]
+
+    def _blame(self, node: Node, extents: list[Extent]) -> None:
+        """Note which unbounded values the cost of a node rests on."""
+        paths = tuple(extent.path for extent in extents if extent.most is None and extent.path)
+        if paths:
+            self.drivers[node.id] = paths
