@@ -45,7 +45,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
     What the root's `.musterignore` names is neither. A symbolic link is reported where it could stand for
     data: by its name, because it points at a directory with data in it, or because it points outside.
     """
-    kept = [entry for entry in entries if _matters(entry)]
+    kept = [entry for entry in entries if matters(entry)]
     ignored, skipped = _read_ignored(kept, objects)
     chosen: list[tuple[str, str]] = []
     links: list[tuple[str, str]] = []
@@ -75,7 +75,8 @@ def describe_link(path: str, target: str) -> str:
     return f"{target} (outside the repository)" if leaves(path, target) else target
 
 
-def _matters(entry: Entry) -> bool:
+def matters(entry: Entry) -> bool:
+    """Tell whether the entry could be read, reported, or say what is ignored."""
     return is_data(entry.path) or entry.mode in (LINK, SUBMODULE) or entry.path == _IGNORE_PATH
 
 

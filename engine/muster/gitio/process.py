@@ -44,6 +44,9 @@ LOCATION: Final = frozenset(
 # Where its objects are. A server's pre-receive hook sees what was pushed only through these.
 OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
 
+# Options for commands that write: they run none of the hooks that are there for people's commits.
+NO_HOOKS: Final = ("-c", "core.hooksPath=/dev/null")
+
 
 @dataclass(frozen=True, slots=True)
 class Completed:

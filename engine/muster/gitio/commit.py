@@ -1,0 +1,132 @@
+"""Commits files to a branch: compare-and-swap, all or nothing, and never over a person's work.
+
+The commit is built beside everything (see `importing`) and then the branch moves in one step: by `update-ref` with
+the old value, or, where a work tree has the branch checked out, by `merge --ff-only` there, which moves ref, index
+and files together and refuses when an edit is in the way. Killed at any instant, the branch is where it was
+or where it should be. No hooks run: neither the user's nor the repository's.
+"""
+
+from pathlib import PurePosixPath
+
+from muster.gitio.errors import explain
+from muster.gitio.importing import Files, build_commit
+from muster.gitio.outcomes import Committed, Moved, Refused
+from muster.gitio.process import NO_HOOKS, Completed, Git
+from muster.gitio.repository import Repository, branch_tip, ref_tip
+from muster.gitio.worktrees import Worktree, checkouts
+
+# Everything in the user's configuration that would make a fast-forward something else.
+_PLAIN_MERGE = (
+    *NO_HOOKS,
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+_MERGE_OPTIONS = (
+    *("--ff-only", "--no-squash", "--commit", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet"),
+    "--no-overwrite-ignore",  # a file that git ignores is a person's file all the same
+)
+
+
+def commit_files(
+    repository: Repository, *, branch: str, expected: str, files: Files, message: str
+) -> Committed | Moved | Refused:
+    """Commit `files` on `branch` if it is still at `expected`.
+
+    Returns Committed, Moved (the branch is elsewhere by now) or Refused (a person's edit is in the way);
+    in the last two nothing has changed. Without files there is nothing to do, and the answer is Committed as it was.
+    RepositoryError where git fails, ValueError for a path that no repository can hold.
+    """
+    actual = branch_tip(repository, branch)
+    if actual != expected:
+        return Moved(actual)
+    if not files:
+        return Committed(expected)
+    commit = build_commit(repository, files, message, expected)
+    return advance(repository, branch=branch, expected=expected, commit=commit, paths=tuple(files))
+
+
+def advance(
+    repository: Repository, *, branch: str, expected: str, commit: str, paths: tuple[str, ...] = ()
+) -> Committed | Moved | Refused:
+    """Move `branch` from `expected` to `commit`, its descendant, and the work tree that has it checked out along.
+
+    `paths` are the files that differ: those of them that are in the way are named in Refused.
+    """
+    trees = checkouts(repository, branch)
+    if not trees:
+        subject = f"muster: {commit[:12]}"
+        return swap_ref(repository, f"refs/heads/{branch}", commit, expected, reason=subject)
+    if len(trees) > 1:
+        where = ", ".join(str(tree.path) for tree in trees)
+        return Refused((), f"{branch} is checked out in several work trees: {where}", "leave it checked out in one")
+    return _fast_forward(repository, trees[0], branch, expected, commit, paths)
+
+
+def replace_ref(
+    repository: Repository, *, ref: str, expected: str | None, files: Files, message: str
+) -> Committed | Moved:
+    """Replace what the full ref name points at with a single root commit of `files`, if it is still `expected`.
+
+    `expected` None means that the ref must not exist yet. It is how an agent renews its own ref: no history grows.
+    """
+    commit = build_commit(repository, files, message, None)
+    return swap_ref(repository, ref, commit, expected, reason="muster: renew")
+
+
+def swap_ref(repository: Repository, ref: str, commit: str, expected: str | None, *, reason: str) -> Committed | Moved:
+    """Point `ref` at `commit` if it points at `expected` (None: if there is no such ref)."""
+    old = expected or "0" * len(commit)
+    done = repository.git.run(*NO_HOOKS, "update-ref", "-m", reason, ref, commit, old)
+    actual = ref_tip(repository, ref)
+    if done.status == 0 or actual == commit:
+        return Committed(commit)
+    if actual != expected:
+        return Moved(actual)
+    raise explain("update-ref", done.stderr, done.status)
+
+
+def maintain(repository: Repository) -> None:
+    """Let git tidy up if it thinks it is time: fast-import never does, and loose objects slow all reading."""
+    repository.git.run(*NO_HOOKS, "maintenance", "run", "--auto", "--quiet")
+
+
+def _fast_forward(
+    repository: Repository, tree: Worktree, branch: str, expected: str, commit: str, paths: tuple[str, ...]
+) -> Committed | Moved | Refused:
+    if not tree.path.is_dir():
+        return Refused((), f"{branch} is checked out in {tree.path}, which is away", "git worktree unlock or prune it")
+    git = Git(tree.path, repository.git.environ)
+    # The last look before git takes its own locks: a branch that was reset to before `expected` in between would
+    # fast-forward too.
+    actual = branch_tip(repository, branch)
+    if actual != expected:
+        return Moved(actual)
+    options = () if "=" in branch else ("-c", f"branch.{branch}.mergeOptions=")
+    done = git.run(*_PLAIN_MERGE, *options, "merge", *_MERGE_OPTIONS, commit)
+    actual = branch_tip(repository, branch)
+    if actual == commit:
+        return Committed(commit)
+    if actual != expected:
+        return Moved(actual)
+    return _refusal(done, paths)
+
+
+def _refusal(done: Completed, paths: tuple[str, ...]) -> Refused:
+    """Say in terms of files what git said: it names them one to a line after a tab, or in quotes.
+
+    A file can also be in the way of a directory.
+    """
+    places = {place for path in paths for place in (path, *map(str, PurePosixPath(path).parents))}
+    in_the_way = tuple(
+        sorted(place for place in places if f"\t{place}\n" in done.stderr or f"'{place}'" in done.stderr)
+    )
+    if in_the_way:
+        return Refused(
+            in_the_way,
+            f"changed or new in the work tree, and would be overwritten: {', '.join(in_the_way)}",
+            "these files are written by muster: restore them (git restore --staged --worktree), or commit elsewhere",
+        )
+    error = explain("merge", done.stderr, done.status)
+    hint = error.hint or "git status shows what is unfinished in the work tree"
+    return Refused((), error.message, hint)

@@ -1,0 +1,68 @@
+"""What git's configuration says: who commits, whether commits are signed, and where a branch goes."""
+
+import os
+from typing import NamedTuple
+
+from muster.gitio.errors import RepositoryError
+from muster.gitio.repository import Repository
+
+_FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
+
+
+class Upstream(NamedTuple):
+    """The remote, and the branch there, that a local branch follows."""
+
+    remote: str
+    branch: str
+
+
+def identity(repository: Repository, role: str) -> str:
+    """Return who commits as `AUTHOR` or `COMMITTER`: `Name <mail> seconds zone`, as git writes it.
+
+    As configured or in the environment, dates included (`GIT_AUTHOR_DATE`); what is set nowhere is
+    `muster <muster@localhost>`, and the date now. git's own guess from the host's name is not used.
+    """
+    variable = f"GIT_{role}_IDENT"
+    found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
+    return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
+
+
+def signs_commits(repository: Repository) -> bool:
+    """Tell whether `commit.gpgSign` asks for signatures."""
+    return repository.git.line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
+
+
+def remotes(repository: Repository) -> tuple[str, ...]:
+    """Return the names of the configured remotes, sorted."""
+    return tuple(sorted(os.fsdecode(repository.git.output("remote")).splitlines()))
+
+
+def upstream(repository: Repository, branch: str) -> Upstream | None:
+    """Return where `branch` goes: as configured, else to the branch of its name on the one remote there is.
+
+    None where there is no remote, or several and none of them is `origin`.
+    """
+    remote = repository.git.line("config", "--get", f"branch.{branch}.remote")
+    merge = repository.git.line("config", "--get", f"branch.{branch}.merge")
+    if remote and remote != "." and merge and merge.startswith("refs/heads/"):
+        return Upstream(remote, merge.removeprefix("refs/heads/"))
+    known = remotes(repository)
+    if "origin" in known:
+        return Upstream("origin", branch)
+    return Upstream(known[0], branch) if len(known) == 1 else None
+
+
+def remote_default_branch(repository: Repository, remote: str) -> str | None:
+    """Return the branch that the remote's HEAD was on when it was cloned; None where that is not known."""
+    prefix = f"refs/remotes/{remote}/"
+    head = repository.git.line("symbolic-ref", "--quiet", f"{prefix}HEAD")
+    return head.removeprefix(prefix) if head and head.startswith(prefix) else None
+
+
+def require_branch(branch: str | None) -> str:
+    """Return `branch`; RepositoryError where HEAD is detached and so there is none to commit to."""
+    if branch is None:
+        raise RepositoryError(
+            "HEAD is detached, so there is no branch to commit to", "check a branch out: git switch <branch>"
+        )
+    return branch

@@ -1,0 +1,107 @@
+"""Builds a commit with one `git fast-import`, without touching any branch, index or work tree.
+
+fast-import can only write to a ref, so the commit is made on a private one of a name that nobody else uses, and
+the same stream takes the ref back before it is ever stored: there is none to clean up, also after a crash. The
+commit is then found by its id alone, and git keeps unreferenced objects for two weeks.
+"""
+
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from muster.gitio.config import identity, signs_commits
+from muster.gitio.errors import explain
+from muster.gitio.process import NO_HOOKS
+from muster.gitio.repository import Repository
+
+Files = Mapping[str, str | bytes | None]
+"""Content by path from the repository's root; None removes the file. Paths may hold what `os.fsdecode` makes."""
+
+_CRASH_REPORT = re.compile(r"dumping crash report to (.*fast_import_crash_\d+)")
+
+
+def build_commit(repository: Repository, files: Files, message: str, parent: str | None) -> str:
+    """Make a commit of `files` over `parent` (None: of these files alone) and return its id.
+
+    Signed where the configuration asks for it. ValueError for a path that no tree can hold.
+    """
+    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    stream = b"".join(_stream(repository, files, _clean(message), parent, author, committer))
+    done = repository.git.run(*NO_HOOKS, "fast-import", "--quiet", "--done", stdin=stream)
+    if done.status:
+        _remove_crash_report(repository, done.stderr)
+        raise explain("fast-import", done.stderr, done.status)
+    commit = done.stdout.decode().strip()
+    if not signs_commits(repository):
+        return commit
+    env = {**_environ("AUTHOR", author), **_environ("COMMITTER", committer)}
+    return _signed(repository, commit, _clean(message), parent, env)
+
+
+def checked_path(path: str) -> bytes:
+    """Return `path` as git stores it; ValueError for one that could not, or must not, be checked out."""
+    raw = os.fsencode(path)
+    parts = raw.split(b"/")
+    if b"\0" in raw or any(part in (b"", b".", b"..") or part.lower() == b".git" for part in parts):
+        raise ValueError(f"{path!r} is not a path inside a repository")
+    return raw
+
+
+def _stream(
+    repository: Repository, files: Files, message: bytes, parent: str | None, author: str, committer: str
+) -> Iterator[bytes]:
+    """Yield the commands for fast-import: one commit, its id printed, its ref forgotten."""
+    ref = f"refs/muster/{uuid.uuid4().hex}"
+    yield os.fsencode(f"commit {ref}\nmark :1\nauthor {author}\ncommitter {committer}\n")
+    yield _data(message)
+    if parent is not None:
+        yield f"from {parent}\n".encode()
+    for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
+        name = _quoted(checked_path(path))
+        if content is None:  # first, so that a directory can take the place of a file that goes
+            yield b"D %b\n" % name
+        else:
+            yield b"M 100644 inline %b\n" % name
+            yield _data(content if isinstance(content, bytes) else content.encode())
+    nothing = "0" * (64 if repository.object_format == "sha256" else 40)
+    yield f"get-mark :1\nreset {ref}\nfrom {nothing}\n\ndone\n".encode()
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
+
+
+def _quoted(path: bytes) -> bytes:
+    for byte, escape in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
+        path = path.replace(byte, escape)
+    return b'"%b"' % path
+
+
+def _clean(message: str) -> bytes:
+    """Return the message as a commit can hold it: no NUL, one newline at its end."""
+    return message.replace("\0", "").rstrip("\n").encode(errors="backslashreplace") + b"\n"
+
+
+def _signed(repository: Repository, commit: str, message: bytes, parent: str | None, env: Mapping[str, str]) -> str:
+    """Return a signed commit like `commit`: fast-import itself cannot sign."""
+    parents = ("-p", parent) if parent else ()
+    arguments = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parents, f"{commit}^{{tree}}")
+    return repository.git.output(*arguments, stdin=message, env=env).decode().strip()
+
+
+def _environ(role: str, who: str) -> dict[str, str]:
+    """Return the variables that make git use exactly the identity `who` (`Name <mail> seconds zone`)."""
+    name, _, rest = who.rpartition(" <")
+    mail, _, date = rest.partition("> ")
+    return {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": f"@{date}"}
+
+
+def _remove_crash_report(repository: Repository, stderr: str) -> None:
+    """Delete the report that fast-import leaves in the git directory; its last words have all that matters."""
+    found = _CRASH_REPORT.search(stderr)
+    if found:
+        with contextlib.suppress(OSError):
+            (repository.git.directory / Path(found[1])).unlink()

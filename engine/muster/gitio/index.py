@@ -1,0 +1,78 @@
+"""The snapshot of the index: what is staged, for the pre-commit hook."""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from muster.gitio.entries import Entry, choose, matters
+from muster.gitio.objects import Objects
+from muster.gitio.paths import MAX_BLOB_BYTES, printable
+from muster.gitio.repository import Repository
+from muster.model.snapshot import Skipped
+from muster.model.source import SourceFile
+
+
+class IndexSnapshot:
+    """The data files that are staged. Satisfies `muster.model.snapshot.Snapshot`.
+
+    In a hook the index is the one that git names there (`GIT_INDEX_FILE`): for `git commit <path>` and `git commit
+    --all` that is a temporary one. Files with an unresolved merge conflict are skipped.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        """Read what is staged in `repository`."""
+        self._repository = repository
+        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def commit(self) -> None:
+        """None: the index is no commit yet."""
+        return None
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why. Complete once `files` has been exhausted."""
+        return self._skipped
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the staged data files, sorted by path."""
+        staged, conflicts = self._list()
+        choice = choose(staged, self._objects)
+        skipped = [*choice.skipped, *(Skipped(path, "conflict", "unmerged in the index") for path in conflicts)]
+        self._skipped = tuple(sorted(skipped, key=lambda one: one.path))
+        yield from choice.files(self._objects)
+
+    def close(self) -> None:
+        """End the git processes. Reading a file afterwards starts them again."""
+        self._objects.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _list(self) -> tuple[list[Entry], list[str]]:
+        """Return the entries that matter, with their sizes, and the paths that are in conflict."""
+        index = {"GIT_INDEX_FILE": str(self._repository.staged_index)}
+        listing = self._repository.git.output("ls-files", "--stage", "--full-name", "-z", env=index)
+        staged: list[Entry] = []
+        conflicts: set[bytes] = set()
+        for record in listing.split(b"\0"):
+            if not record:
+                continue
+            head, _, path = record.partition(b"\t")
+            mode, oid, stage = head.split()
+            entry = Entry(mode, oid.decode(), None, path)
+            if not matters(entry):
+                continue
+            if stage == b"0":
+                staged.append(entry)
+            else:
+                conflicts.add(path)
+        sizes = self._objects.sizes([entry.oid for entry in staged])
+        sized = [entry._replace(size=size) for entry, size in zip(staged, sizes, strict=True)]
+        return sized, [printable(path) for path in sorted(conflicts)]

@@ -1,0 +1,509 @@
+"""Commits: all or nothing, first come first served, and never over a person's work."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.gitio.commit import commit_files, maintain, replace_ref
+from muster.gitio.errors import RepositoryError
+from muster.gitio.importing import Files
+from muster.gitio.outcomes import Committed, Moved, Refused
+from muster.gitio.repository import branch_tip, open_repository
+from tests.support.git import Repo, add_worktree, clone, new_repository
+
+BASE = {"clusters/a/cluster.yaml": "a: 1\n", "derived/a.yaml": "old: 1\n", "derived/gone.yaml": "x: 1\n"}
+CHANGE: Files = {"derived/a.yaml": "new: 1\n", "derived/b/c.yaml": "c: 1\n", "derived/gone.yaml": None}
+AFTER = ["clusters/a/cluster.yaml", "derived/a.yaml", "derived/b/c.yaml"]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    made = new_repository(tmp_path / "fleet")
+    made.commit(BASE)
+    return made
+
+
+@pytest.fixture
+def bare(repo: Repo, tmp_path: Path) -> Repo:
+    return clone(repo, tmp_path / "bare.git", "--bare")
+
+
+def commit(
+    repo: Repo, files: Files = CHANGE, *, branch: str = "main", expected: str | None = None, message: str = "Reconcile"
+) -> Committed | Moved | Refused:
+    """Commit `files` on `branch`, expected to be where it is unless told otherwise."""
+    repository = open_repository(repo.path, repo.environ)
+    at = expected or repo.tip(f"refs/heads/{branch}")
+    return commit_files(repository, branch=branch, expected=at, files=files, message=message)
+
+
+def check_sound(repo: Repo) -> None:
+    """Nothing is left behind: no private ref, no report of a crash, nothing that fsck complains about."""
+    assert not [ref for ref in repo.refs() if ref.startswith("refs/muster")]
+    git_dir = Path(repo.git("rev-parse", "--absolute-git-dir"))
+    assert not list(git_dir.glob("fast_import_crash_*"))
+    assert repo.git("fsck", "--full", "--strict", "--no-dangling") == ""
+
+
+def test_commits_to_a_bare_repository(bare: Repo) -> None:
+    before = bare.tip("main")
+    outcome = commit(bare, message="2 clusters Unknown\n\nMuster-Now: 2026-01-01T00:00:00Z")
+    assert outcome == Committed(bare.tip("main"))
+    assert bare.paths("main") == AFTER
+    assert bare.show("derived/a.yaml", "main") == "new: 1"
+    assert bare.git("log", "-1", "--format=%P|%an|%ae|%ct|%B", "main").splitlines() == [
+        f"{before}|Ada|ada@example.com|1767225600|2 clusters Unknown",
+        "",
+        "Muster-Now: 2026-01-01T00:00:00Z",
+    ]
+    assert not (bare.path / "index").exists()
+    check_sound(bare)
+
+
+def test_the_same_commit_has_the_same_id(repo: Repo, bare: Repo, tmp_path: Path) -> None:
+    other = clone(repo, tmp_path / "other.git", "--bare")
+    assert commit(bare) == commit(other)
+
+
+def test_moves_a_branch_that_nobody_has_checked_out(repo: Repo) -> None:
+    repo.git("branch", "derived")
+    main = repo.tip()
+    repo.write("clusters/a/cluster.yaml", "edited\n")
+    assert commit(repo, branch="derived") == Committed(repo.tip("derived"))
+    assert repo.tip("main") == main
+    assert repo.paths("derived") == AFTER
+    assert repo.status() == [" M clusters/a/cluster.yaml"]
+    check_sound(repo)
+
+
+def test_moves_the_work_tree_along(repo: Repo) -> None:
+    assert commit(repo) == Committed(repo.tip())
+    assert repo.status() == []
+    assert (repo.path / "derived/a.yaml").read_text() == "new: 1\n"
+    assert not (repo.path / "derived/gone.yaml").exists()
+    check_sound(repo)
+
+
+def test_moves_a_linked_worktree_along(repo: Repo, tmp_path: Path) -> None:
+    linked = add_worktree(repo, tmp_path / "linked\nworktree", "feature")
+    assert commit(repo, branch="feature") == Committed(linked.tip())
+    assert linked.status() == []
+    assert (linked.path / "derived/b/c.yaml").read_text() == "c: 1\n"
+    assert repo.status() == []
+    assert (repo.path / "derived/a.yaml").read_text() == "old: 1\n"
+    check_sound(repo)
+
+
+def test_commits_from_a_linked_worktree_to_the_main_one(repo: Repo, tmp_path: Path) -> None:
+    linked = add_worktree(repo, tmp_path / "linked", "feature")
+    assert commit(linked, branch="main") == Committed(repo.tip("main"))
+    assert repo.status() == []
+    assert linked.status() == []
+
+
+def test_a_worktree_whose_directory_is_gone_does_not_count(repo: Repo, tmp_path: Path) -> None:
+    linked = add_worktree(repo, tmp_path / "linked", "feature")
+    linked.path.rename(tmp_path / "elsewhere")
+    assert commit(repo, branch="feature") == Committed(repo.tip("feature"))
+
+
+def test_a_locked_worktree_that_is_away_is_left_alone(repo: Repo, tmp_path: Path) -> None:
+    linked = add_worktree(repo, tmp_path / "linked", "feature")
+    repo.git("worktree", "lock", str(linked.path))
+    linked.path.rename(tmp_path / "elsewhere")
+    outcome = commit(repo, branch="feature")
+    assert isinstance(outcome, Refused)
+    assert "which is away" in outcome.message
+    assert repo.tip("feature") == repo.tip("main")
+
+
+def test_a_branch_in_two_work_trees_is_left_alone(repo: Repo, tmp_path: Path) -> None:
+    repo.git("worktree", "add", "--quiet", "--force", str(tmp_path / "linked"), "main")
+    before = repo.tip()
+    outcome = commit(repo)
+    assert isinstance(outcome, Refused)
+    assert "several work trees" in outcome.message
+    assert repo.tip() == before
+
+
+def _stage(repo: Repo, path: str, content: str) -> None:
+    repo.write(path, content)
+    repo.git("add", path)
+
+
+def test_a_persons_unrelated_work_stays_as_it_is(repo: Repo) -> None:
+    repo.commit({"edited.yaml": "1\n", "staged.yaml": "1\n", "both.yaml": "1\n", "removed.yaml": "1\n"})
+    repo.write("edited.yaml", "2\n")
+    _stage(repo, "staged.yaml", "2\n")
+    _stage(repo, "both.yaml", "2\n")
+    repo.write("both.yaml", "3\n")
+    _stage(repo, "added.yaml", "1\n")
+    repo.write("untracked.yaml", "1\n")
+    repo.git("rm", "--quiet", "--cached", "removed.yaml")
+    before = repo.status()
+    diffs = repo.git("diff"), repo.git("diff", "--cached")
+    assert commit(repo) == Committed(repo.tip())
+    assert repo.status() == before
+    assert (repo.git("diff"), repo.git("diff", "--cached")) == diffs
+    assert (repo.path / "both.yaml").read_text() == "3\n"
+
+
+def _edit(repo: Repo) -> None:
+    repo.write("derived/a.yaml", "mine\n")
+
+
+def _stage_edit(repo: Repo) -> None:
+    _stage(repo, "derived/a.yaml", "mine\n")
+
+
+def _stage_then_edit(repo: Repo) -> None:
+    _stage(repo, "derived/a.yaml", "mine\n")
+    repo.write("derived/a.yaml", "old: 1\n")
+
+
+def _untracked(repo: Repo) -> None:
+    repo.write("derived/b/c.yaml", "mine\n")
+
+
+def _untracked_and_ignored(repo: Repo) -> None:
+    repo.write(".git/info/exclude", "c.yaml\n")
+    repo.write("derived/b/c.yaml", "mine\n")
+
+
+def _edit_of_removed(repo: Repo) -> None:
+    repo.write("derived/gone.yaml", "mine\n")
+
+
+def _file_for_directory(repo: Repo) -> None:
+    repo.write("derived/b", "mine\n")
+
+
+@pytest.mark.parametrize(
+    ("disturb", "paths"),
+    [
+        (_edit, ("derived/a.yaml",)),
+        (_stage_edit, ("derived/a.yaml",)),
+        (_stage_then_edit, ("derived/a.yaml",)),
+        (_untracked, ("derived/b/c.yaml",)),
+        (_untracked_and_ignored, ("derived/b/c.yaml",)),
+        (_edit_of_removed, ("derived/gone.yaml",)),
+        (_file_for_directory, ("derived/b",)),
+    ],
+)
+def test_an_edit_in_the_way_is_named_and_nothing_changes(repo: Repo, disturb: object, paths: tuple[str, ...]) -> None:
+    assert callable(disturb)
+    disturb(repo)
+    before = repo.tip(), repo.status(), repo.git("diff"), repo.git("diff", "--cached")
+    content = {file: file.read_bytes() for file in repo.path.glob("derived/**/*") if file.is_file()}
+    outcome = commit(repo)
+    assert isinstance(outcome, Refused)
+    assert outcome.paths == paths
+    assert all(path in outcome.message for path in paths)
+    assert outcome.hint
+    assert (repo.tip(), repo.status(), repo.git("diff"), repo.git("diff", "--cached")) == before
+    assert {file: file.read_bytes() for file in repo.path.glob("derived/**/*") if file.is_file()} == content
+    check_sound(repo)
+
+
+def test_a_derived_file_that_a_person_deleted_comes_back(repo: Repo) -> None:
+    (repo.path / "derived/a.yaml").unlink()
+    assert commit(repo) == Committed(repo.tip())
+    assert (repo.path / "derived/a.yaml").read_text() == "new: 1\n"
+    assert repo.status() == []
+
+
+def test_a_locked_index_is_explained(repo: Repo) -> None:
+    before = repo.tip()
+    lock = repo.write(".git/index.lock", "")
+    outcome = commit(repo)
+    assert isinstance(outcome, Refused)
+    assert "index.lock" in outcome.message
+    assert "delete that file" in outcome.hint
+    assert repo.tip() == before
+    lock.unlink()
+    assert commit(repo) == Committed(repo.tip())
+
+
+def test_an_unfinished_merge_is_explained(repo: Repo) -> None:
+    repo.git("checkout", "--quiet", "-b", "other")
+    repo.commit({"clusters/a/cluster.yaml": "a: 2\n"})
+    repo.git("checkout", "--quiet", "main")
+    repo.commit({"clusters/a/cluster.yaml": "a: 3\n"})
+    repo.git("merge", "other", check=False)
+    before = repo.tip(), repo.status()
+    outcome = commit(repo)
+    assert isinstance(outcome, Refused)
+    assert outcome.message
+    assert outcome.hint
+    assert (repo.tip(), repo.status()) == before
+
+
+def test_of_two_commits_from_one_base_exactly_one_wins(repo: Repo, bare: Repo) -> None:
+    for where in (repo, bare):
+        base = where.tip("main")
+        assert commit(where, {"derived/one.yaml": "1\n"}, expected=base) == Committed(where.tip("main"))
+        winner = where.tip("main")
+        assert commit(where, {"derived/two.yaml": "2\n"}, expected=base) == Moved(winner)
+        assert where.tip("main") == winner
+        check_sound(where)
+
+
+def _git_that(repo: Repo, directory: Path, verb: str, script: str) -> Repo:
+    """Return `repo` with a git on its PATH that runs `script` when asked for `verb`, else just git."""
+    directory.mkdir()
+    wrapper = directory / "git"
+    real = "PATH=${PATH#*:}; export PATH"
+    wrapper.write_text(f'#!/bin/sh\n{real}\ncase " $* " in\n*" {verb} "*)\n{script}\n;;\nesac\nexec git "$@"\n')
+    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+    return repo.with_environ(PATH=f"{directory}{os.pathsep}{repo.environ['PATH']}")
+
+
+@pytest.mark.parametrize("verb", ["fast-import", "update-ref"])
+def test_a_race_lost_at_the_last_moment_is_noticed(bare: Repo, tmp_path: Path, verb: str) -> None:
+    rival = bare.git("commit-tree", "main^{tree}", "-p", "main", "-m", "Rival")
+    slow = _git_that(bare, tmp_path / "bin", verb, f"git -C '{bare.path}' update-ref refs/heads/main {rival}")
+    assert commit(slow) == Moved(rival)
+    assert bare.tip("main") == rival
+    check_sound(bare)
+
+
+@pytest.mark.parametrize("verb", ["fast-import", "merge"])
+def test_a_race_lost_where_the_branch_is_checked_out_is_noticed(repo: Repo, tmp_path: Path, verb: str) -> None:
+    slow = _git_that(
+        repo, tmp_path / "bin", verb, f"git -C '{repo.path}' commit --quiet --allow-empty --message Rival || exit 9"
+    )
+    base = repo.tip()
+    assert commit(slow) == Moved(repo.tip())
+    assert repo.tip("HEAD~1") == base
+    assert repo.status() == []
+
+
+def test_a_branch_set_back_meanwhile_is_not_moved(repo: Repo, tmp_path: Path) -> None:
+    first = repo.tip()
+    repo.commit({"clusters/a/cluster.yaml": "a: 2\n"})
+    slow = _git_that(repo, tmp_path / "bin", "fast-import", f"git -C '{repo.path}' reset --quiet --hard {first}")
+    assert commit(slow) == Moved(first)
+    assert repo.tip() == first
+
+
+def test_a_branch_that_is_not_there_has_moved(bare: Repo) -> None:
+    assert commit(bare, branch="absent", expected=bare.tip("main")) == Moved(None)
+
+
+def test_nothing_to_commit_is_no_commit(repo: Repo) -> None:
+    before = repo.tip()
+    assert commit(repo, {}) == Committed(before)
+    assert repo.tip() == before
+
+
+def test_a_locked_ref_is_an_error_that_names_the_lock(bare: Repo) -> None:
+    bare.write("refs/heads/main.lock", "")
+    with pytest.raises(RepositoryError) as caught:
+        commit(bare)
+    assert "main.lock" in caught.value.message
+    assert "delete that file" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/etc/x", "a//b", "../x", "a/../b", "a/.", ".git/config", "a/.GIT/hooks/x", "a\0b"]
+)
+def test_refuses_paths_that_no_repository_can_hold(repo: Repo, path: str) -> None:
+    before = repo.tip()
+    with pytest.raises(ValueError, match="is not a path inside a repository"):
+        commit(repo, {path: "x"})
+    assert repo.tip() == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "new\nline.yaml",
+        'quo"te.yaml',
+        "back\\slash\\n.yaml",
+        "-rf.yaml",
+        " spaces .yaml",
+        "tab\t.yaml",
+        "ü/😀.yaml",
+        os.fsdecode(b"latin\xe9.yaml"),
+        "M 100644 inline x\ndata 3\n",
+    ],
+)
+def test_awkward_paths_are_written_and_removed(repo: Repo, bare: Repo, path: str) -> None:
+    for where in (repo, bare):
+        assert isinstance(commit(where, {path: "x: 1\n"}), Committed)
+        assert path in where.paths("main")
+        assert isinstance(commit(where, {path: None}), Committed)
+        assert path not in where.paths("main")
+        check_sound(where)
+    assert repo.status() == []
+
+
+_SEGMENT = st.text(
+    st.characters(blacklist_characters="/\0", blacklist_categories=["Cs"]), min_size=1, max_size=8
+).filter(lambda part: part not in {".", ".."} and part.lower() != ".git" and "git~" not in part.lower())
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    files=st.dictionaries(st.builds("derived/{}/{}".format, _SEGMENT, _SEGMENT), st.binary(max_size=100), max_size=5)
+)
+def test_what_is_committed_is_what_was_given(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
+    repo = new_repository(tmp_path_factory.mktemp("any") / "fleet.git", bare=True)
+    repo.commit_to("refs/heads/main", {"a.yaml": "a: 1\n"})
+    assert isinstance(commit(repo, files), Committed)
+    assert set(repo.paths("main")) == {"a.yaml", *files}
+    assert {path: repo.git_bytes("cat-file", "blob", f"main:{path}") for path in files} == files
+
+
+def test_a_directory_takes_the_place_of_a_file_that_goes(repo: Repo) -> None:
+    assert commit(repo, {"derived/a.yaml": None, "derived/a.yaml/b.yaml": "b: 1\n"}) == Committed(repo.tip())
+    assert "derived/a.yaml/b.yaml" in repo.paths()
+    assert repo.status() == []
+
+
+def test_removing_what_is_not_there_is_fine(bare: Repo) -> None:
+    assert commit(bare, {"derived/never.yaml": None}) == Committed(bare.tip("main"))
+
+
+@pytest.mark.parametrize(
+    ("unset", "config", "expected"),
+    [
+        (True, {}, "muster <muster@localhost>"),
+        (True, {"user.name": "Grace", "user.email": "grace@example.com"}, "Grace <grace@example.com>"),
+        (True, {"user.name": "Grace"}, "muster <muster@localhost>"),
+        (False, {"user.name": "Grace", "user.email": "grace@example.com"}, "Ada <ada@example.com>"),
+    ],
+)
+def test_commits_as_whoever_is_configured(bare: Repo, unset: bool, config: dict[str, str], expected: str) -> None:
+    for name, value in config.items():
+        bare.git("config", name, value)
+    who = {name for name in bare.environ if name.endswith(("_NAME", "_EMAIL"))} if unset else set()
+    anonymous = Repo(bare.path, {name: value for name, value in bare.environ.items() if name not in who})
+    assert isinstance(commit(anonymous), Committed)
+    assert bare.git("log", "-1", "--format=%an <%ae>", "main") == expected
+    assert bare.git("log", "-1", "--format=%cn <%ce>", "main") == expected
+    assert bare.git("log", "-1", "--format=%at", "main") == "1767225600"
+
+
+def test_signs_where_the_configuration_asks_for_it(repo: Repo, bare: Repo, tmp_path: Path) -> None:
+    signer = tmp_path / "signer"
+    signature = "-----BEGIN PGP SIGNATURE-----"
+    signer.write_text(f"#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '{signature}'\n")
+    signer.chmod(0o755)
+    for where in (repo, bare):
+        where.git("config", "commit.gpgSign", "true")
+        where.git("config", "gpg.program", str(signer))
+        base = where.tip("main")
+        assert commit(where, message="Ünïcode\n\nbody") == Committed(where.tip("main"))
+        raw = where.git("cat-file", "commit", "main")
+        assert f"gpgsig {signature}" in raw
+        assert "author Ada <ada@example.com> 1767225600 +0000" in raw
+        assert raw.endswith("\n\nÜnïcode\n\nbody")
+        assert where.tip("main~1") == base
+        assert where.paths("main") == AFTER
+    assert repo.status() == []
+
+
+def test_a_signature_that_fails_is_an_error_and_nothing_changes(repo: Repo) -> None:
+    repo.git("config", "commit.gpgSign", "true")
+    repo.git("config", "gpg.program", "false")
+    before = repo.tip()
+    with pytest.raises(RepositoryError, match="gpg"):
+        commit(repo)
+    assert repo.tip() == before
+    assert repo.status() == []
+
+
+def test_no_configuration_makes_it_anything_but_a_fast_forward(repo: Repo) -> None:
+    for name, value in {
+        "merge.ff": "false",
+        "branch.main.mergeOptions": "--no-ff --squash -s ours",
+        "merge.autoStash": "true",
+        "merge.verifySignatures": "true",
+        "core.hooksPath": ".git/myhooks",
+        "core.quotePath": "true",
+        "submodule.recurse": "true",
+        "fetch.prune": "true",
+    }.items():
+        repo.git("config", name, value)
+    repo.write("clusters/a/cluster.yaml", "edited\n")
+    base = repo.tip()
+    assert commit(repo) == Committed(repo.tip())
+    assert repo.tip("HEAD~1") == base
+    assert repo.status() == [" M clusters/a/cluster.yaml"]
+    assert repo.git("stash", "list") == ""
+
+
+@pytest.mark.parametrize("bare_repository", [False, True])
+def test_runs_no_hooks(repo: Repo, bare: Repo, bare_repository: bool) -> None:
+    where = bare if bare_repository else repo
+    hooks = Path(where.git("rev-parse", "--absolute-git-dir")) / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "reference-transaction",
+                 "post-checkout", "post-index-change"):  # fmt: skip
+        (hooks / name).write_text(f"#!/bin/sh\ntouch '{where.path}'/ran-{name}\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    assert isinstance(commit(where), Committed)
+    assert not list(where.path.glob("ran-*"))
+
+
+def test_a_hooks_index_is_left_alone(repo: Repo) -> None:
+    """In a pre-commit hook git points GIT_INDEX_FILE at the index of the commit in the making."""
+    hook = repo.with_environ(GIT_INDEX_FILE=".git/index", GIT_DIR=".git", GIT_PREFIX="")
+    other = repo.with_environ(GIT_INDEX_FILE=str(repo.path / ".git/next-index-1.lock"))
+    assert commit(hook) == Committed(repo.tip())
+    assert commit(other, {"derived/z.yaml": "z\n"}) == Committed(repo.tip())
+    assert repo.status() == []
+    assert not (repo.path / ".git/next-index-1.lock").exists()
+
+
+def test_commits_to_a_sha256_repository(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "sha256", object_format="sha256")
+    repo.commit(BASE)
+    assert commit(repo) == Committed(repo.tip())
+    assert repo.paths() == AFTER
+    check_sound(repo)
+
+
+def test_commits_to_a_shallow_clone(repo: Repo, tmp_path: Path) -> None:
+    repo.commit({"z.yaml": "z\n"})
+    repo.git("clone", "--quiet", "--depth=1", f"file://{repo.path}", str(tmp_path / "shallow"))
+    shallow = Repo(tmp_path / "shallow", repo.environ)
+    assert commit(shallow) == Committed(shallow.tip())
+    assert shallow.status() == []
+
+
+def test_fast_import_that_fails_leaves_nothing(bare: Repo) -> None:
+    repository = open_repository(bare.path, bare.environ)
+    blob = bare.tip("main:derived/a.yaml")
+    bare.write("refs/heads/odd", f"{blob}\n")
+    with pytest.raises(RepositoryError):
+        commit_files(repository, branch="odd", expected=blob, files=CHANGE, message="x")
+    assert branch_tip(repository, "odd") == blob
+    (bare.path / "refs/heads/odd").unlink()
+    check_sound(bare)
+
+
+def test_an_agents_ref_is_replaced_in_place(bare: Repo) -> None:
+    repository = open_repository(bare.path, bare.environ)
+    ref = "refs/heads/agents/eu/prod"
+    first = replace_ref(repository, ref=ref, expected=None, files={"lease.yaml": "1\n"}, message="Beat")
+    assert first == Committed(bare.tip(ref))
+    second = replace_ref(repository, ref=ref, expected=bare.tip(ref), files={"lease.yaml": "2\n"}, message="Beat")
+    assert second == Committed(bare.tip(ref))
+    assert bare.git("rev-list", "--count", ref) == "1"
+    assert bare.show("lease.yaml", ref) == "2"
+    late = replace_ref(repository, ref=ref, expected=None, files={"lease.yaml": "3\n"}, message="Beat")
+    assert late == Moved(bare.tip(ref))
+    assert bare.show("lease.yaml", ref) == "2"
+    check_sound(bare)
+
+
+def test_maintenance_changes_nothing_that_counts(repo: Repo) -> None:
+    before = repo.tip(), repo.status()
+    maintain(open_repository(repo.path, repo.environ))
+    assert (repo.tip(), repo.status()) == before
