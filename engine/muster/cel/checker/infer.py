@@ -39,7 +39,7 @@ from muster.cel.types import (
     bare,
     is_dyn,
 )
-from muster.cel.values import UInt
+from muster.cel.values import TypeValue, UInt
 
 #: Deeper trees are refused: a walk takes a few Python frames per level.
 MAX_DEPTH: Final = 250
@@ -404,8 +404,11 @@ def is_key(type_: Type) -> bool:
     return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
 
 
-def literal_type(value: ast.LiteralValue) -> Type:
-    """Return the type of a constant. `bool` and `UInt` are asked for before the `int` that they derive from."""
+def literal_type(value: ast.LiteralValue | TypeValue) -> Type:
+    """Return the type of a constant, or of a type's name that is already resolved.
+
+    `bool` and `UInt` are asked for before the `int` that they derive from.
+    """
     match value:
         case None:
             return NULL
@@ -419,5 +422,7 @@ def literal_type(value: ast.LiteralValue) -> Type:
             return DOUBLE
         case str():
             return STRING
+        case TypeValue(name=name):
+            return TypeType(NAMED.get(name, OpaqueType(name)))
         case _:
             return BYTES

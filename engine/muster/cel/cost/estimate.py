@@ -1,7 +1,11 @@
 """What an expression can cost at most, before any data is there.
 
 The walk is bottom up: every node gets a range of units and the extent of its value; a comprehension multiplies its
-body by the extent of its range. Units are cel-go's and the run-time counter's alike (`runtime.budget`).
+body by the extent of its range.
+
+Units are cel-go's (a selection 1, a list 10, a map 30 ...), rounded up where the run-time counter (`runtime.budget`)
+counts more, so that no evaluation of data within its bounds ever spends more than `max`: a constant costs 1, text
+1 per eight characters, and the counter's one pass over everything is paid for whatever is short-circuited.
 """
 
 from collections.abc import Callable, Mapping
@@ -121,8 +125,8 @@ class _Walk:
     @staticmethod
     def _literal(node: ast.Literal) -> tuple[Range, Extent]:
         if isinstance(node.value, str | bytes):
-            return ZERO, Extent(len(node.value), len(node.value))
-        return ZERO, SCALAR
+            return ONE, Extent(len(node.value), len(node.value))
+        return ONE, SCALAR
 
     def _ident(self, node: ast.Ident) -> tuple[Range, Extent]:
         bound = self._locals.get(node.name)
@@ -170,10 +174,10 @@ class _Walk:
         function = full or node.function
         match function:
             case "_&&_" | "_||_":
-                return costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
+                return ONE + costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
             case "_?_:_":
                 own = ZERO
-                total = costs[0] + (costs[1] | costs[2])
+                total = ONE + costs[0] + Range(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
             case _:
                 own = call_cost(function, arguments)
                 total = sum(costs, own)
@@ -193,9 +197,11 @@ class _Walk:
         for name in node.variables:
             self._locals[name].pop()
         step = _STEP.get(node.name, _GROWING_STEP)
-        each = Range(step, step) + bodies[0] + sum(bodies[1:], ZERO).or_nothing
+        body = bodies[0] + sum(bodies[1:], ZERO).or_nothing
         items = ranged.items()
-        cost = ranged_cost + ONE + (items.or_nothing if node.name in ("all", "exists") else items) * each
+        if node.name in ("all", "exists"):
+            items = Range(min(items.min, 1), items.max)
+        cost = ranged_cost + ONE + body.or_nothing + items * (Range(step, step) + body)
         return cost, self._gathered(node, ranged, key)
 
     def _is_list(self, node: ast.Macro) -> bool:
@@ -227,7 +233,7 @@ class _Walk:
         self._locals.setdefault(node.name, []).append(self.extents[node.value.id])
         body = self.visit(node.body)
         self._locals[node.name].pop()
-        return value.or_nothing + body, self.extents[node.body.id]
+        return ONE + value.or_nothing + body, self.extents[node.body.id]
 
     def _blame(self, node: Node, extents: list[Extent]) -> None:
         """Note which unbounded values the cost of a node rests on."""

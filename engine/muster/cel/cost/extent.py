@@ -130,12 +130,12 @@ def extent_of(type_: Type, path: str) -> Extent:
 
 
 def weight(type_: Type, extent: Extent) -> Range:
-    """Return how many units it takes to walk through a value once, as `==` does: one per part, and text by the ten."""
+    """Return how many units it takes to walk through a value once, as `==` does: one per part, text by eights."""
     match type_:
         case NullableType() | OptionalType():
             return weight(type_.element, extent)
         case StringType():
-            return extent.length().scaled(0.1) | ONE
+            return extent.length().scaled(0.125) | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
             return (ONE + extent.items() * weight(type_.element, inner)).or_nothing
@@ -149,6 +149,6 @@ def weight(type_: Type, extent: Extent) -> Range:
                 each = each + ONE + weight(field.type, extent_of(field.type, extent.path))
             return (each if type_.additional is None else each + Range(0, DEFAULT_ITEMS)).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
-            return extent.length().scaled(0.1) | ONE
+            return extent.length().scaled(0.125) | ONE
         case _:
             return ONE
