@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from muster.cel.values import UInt
 
-LiteralValue: TypeAlias = None | bool | int | UInt | float | str | bytes
+LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | None
 
 MACROS = frozenset(
     {"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry"}

@@ -37,7 +37,7 @@ class CompileError(CelError):
         self.issues = issues
 
 
-class SyntaxIssue(CompileError):
+class SyntaxIssue(CompileError):  # noqa: N818 - it is raised with the issues of one text
     """An expression that cannot be parsed."""
 
 

@@ -1,0 +1,1 @@
+"""The functions that expressions can call: those of the language, and the extensions that policies use."""

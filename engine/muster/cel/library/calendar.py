@@ -1,0 +1,85 @@
+"""Parts of timestamps and durations: `getHours()` and its kin, with time zones."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from muster.cel.errors import EvaluationError
+from muster.cel.library.registry import Function, plain
+from muster.cel.runtime.describe import no_overload, shown
+from muster.cel.runtime.temporal import EPOCH, SECOND, instant_ns, rate_of, span_ns, watch
+
+_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+
+
+@cache
+def zone(name: str) -> tzinfo:
+    """Return the time zone of an IANA name, or of an offset such as `-08:00`."""
+    if match := _OFFSET.fullmatch(name):
+        hours, minutes = int(match[2]), int(match[3])
+        if hours < 24 and minutes < 60:
+            offset = timedelta(hours=hours, minutes=minutes)
+            return timezone(-offset if match[1] == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        raise EvaluationError(f"{shown(name)} is not a time zone such as Europe/Berlin or +02:00") from None
+
+
+def _local(value: datetime, where: str | None) -> datetime:
+    plain_value = EPOCH + timedelta(microseconds=instant_ns(value) // 1000)
+    if where is None:
+        return plain_value
+    try:
+        return plain_value.astimezone(zone(where))
+    except OverflowError:
+        raise EvaluationError("timestamp out of range in this time zone") from None
+
+
+def _part(name: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None) -> Function:
+    """Return the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations where they have it."""
+
+    def accessor(value: Any, where: Any = None) -> int:
+        def of_local_time(moment: Any) -> int:
+            return of_time(_local(moment, where))
+
+        function: Callable[[Any], int] = of_local_time
+        if isinstance(value, timedelta) and where is None and of_span is not None:
+            function = of_span
+        elif not isinstance(value, datetime) or not (where is None or where.__class__ is str):
+            raise no_overload(name, *((value,) if where is None else (value, where)))
+        if rate_of(value):
+            watch(value, function)
+        return function(value)
+
+    return plain(accessor, 1, 2)
+
+
+def _truncated(unit_ns: int, modulus: int = 0) -> Callable[[timedelta], int]:
+    """Return the accessor of whole units of a duration, cut towards zero; with a modulus only the rest."""
+
+    def accessor(value: timedelta) -> int:
+        ns = span_ns(value)
+        whole = abs(ns) // unit_ns
+        whole = whole % modulus if modulus else whole
+        return -whole if ns < 0 else whole
+
+    return accessor
+
+
+FUNCTIONS: Mapping[str, Function] = {}
+METHODS: Mapping[str, Function] = {
+    "getFullYear": _part("getFullYear", lambda time: time.year, None),
+    "getMonth": _part("getMonth", lambda time: time.month - 1, None),
+    "getDayOfYear": _part("getDayOfYear", lambda time: time.timetuple().tm_yday - 1, None),
+    "getDayOfMonth": _part("getDayOfMonth", lambda time: time.day - 1, None),
+    "getDate": _part("getDate", lambda time: time.day, None),
+    "getDayOfWeek": _part("getDayOfWeek", lambda time: time.isoweekday() % 7, None),
+    "getHours": _part("getHours", lambda time: time.hour, _truncated(3600 * SECOND)),
+    "getMinutes": _part("getMinutes", lambda time: time.minute, _truncated(60 * SECOND)),
+    "getSeconds": _part("getSeconds", lambda time: time.second, _truncated(SECOND)),
+    "getMilliseconds": _part("getMilliseconds", lambda time: time.microsecond // 1000, _truncated(10**6, 1000)),
+}

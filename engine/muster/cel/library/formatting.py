@@ -1,0 +1,146 @@
+"""`text.format(args)`: the verbs of the strings extension."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.conversion import format_double, format_span, format_time, to_string
+from muster.cel.runtime.describe import no_overload, spoken_type, type_name
+from muster.cel.values import Optional, TypeValue, UInt
+
+_CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
+_MAX_PRECISION = 1_000
+
+
+def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
+    """Return the template with each clause replaced by the argument at its place."""
+    if template.__class__ is not str or not isinstance(args, list):
+        raise no_overload("format", template, args)
+    spend(meter, site, len(template) // 8)
+    values = iter(args)
+    parts: list[str] = []
+    position = count = 0
+    for match in _CLAUSE.finditer(template):
+        parts.append(template[position : match.start()])
+        position = match.end()
+        if match[0] == "%%":
+            parts.append("%")
+            continue
+        writer = _VERBS.get(match[2] or "")
+        if writer is None:
+            raise EvaluationError(
+                f'could not parse formatting clause: unrecognized formatting clause "{match[2] or ""}"'
+            )
+        if count >= len(args):
+            raise EvaluationError(f"index {count} out of range: more clauses than arguments")
+        precision = None if match[1] is None else int(match[1])
+        if precision is not None and precision > _MAX_PRECISION:
+            raise EvaluationError(f"precision {precision} is more than {_MAX_PRECISION}")
+        text = writer(next(values), precision, match[2])
+        spend(meter, site, len(text) // 8)
+        parts.append(text)
+        count += 1
+    return "".join([*parts, template[position:]])
+
+
+def _error(message: str, value: Any) -> EvaluationError:
+    return EvaluationError(f"error during formatting: {message}, was given {type_name(value)}")
+
+
+def _string(value: Any, _precision: int | None, _verb: str) -> str:
+    return _as_string(value, 0)
+
+
+def _as_string(value: Any, depth: int) -> str:
+    """Return a value as `%s` writes it: maps by ascending key, without quotes."""
+    if depth > 32:
+        raise EvaluationError("error during formatting: nested too deep")
+    if isinstance(value, list):
+        return f"[{', '.join(_as_string(item, depth + 1) for item in value)}]"
+    if isinstance(value, Mapping):
+        entries = [f"{_as_string(key, depth + 1)}: {_as_string(value[key], depth + 1)}" for key in value]
+        return f"{{{', '.join(sorted(entries))}}}"
+    if value is None:
+        return "null"
+    if isinstance(value, TypeValue):
+        return value.name
+    if value.__class__ is bytes:
+        return str(value, "utf-8", "replace")
+    if value.__class__ is float:
+        return _double_word(value) or format_double(value)
+    if isinstance(value, datetime):
+        return format_time(value)
+    if isinstance(value, timedelta):
+        return format_span(value)
+    if isinstance(value, Optional) or not isinstance(value, (str, int, bool)):
+        raise _error("string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+                     "durations, and timestamps", value)
+    return to_string(value)
+
+
+def _double_word(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "" if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _decimal(value: Any, _precision: int | None, _verb: str) -> str:
+    if value.__class__ is int or value.__class__ is UInt:
+        return str(int(value))
+    if value.__class__ is float and not math.isfinite(value):
+        return _double_word(value)
+    raise _error("decimal clause can only be used on integers", value)
+
+
+def _number(name: str, value: Any) -> float:
+    if value.__class__ in (float, int, UInt):
+        return float(value)
+    raise _error(f"{name} clause can only be used on doubles", value)
+
+
+def _fixed(value: Any, precision: int | None, _verb: str) -> str:
+    number = _number("fixed-point", value)
+    return _double_word(number) or f"{number:.{6 if precision is None else precision}f}"
+
+
+def _scientific(value: Any, precision: int | None, _verb: str) -> str:
+    number = _number("scientific", value)
+    return _double_word(number) or f"{number:.{6 if precision is None else precision}e}"
+
+
+def _binary(value: Any, _precision: int | None, _verb: str) -> str:
+    if value.__class__ is bool:
+        return "1" if value else "0"
+    if value.__class__ in (int, UInt):
+        return f"{int(value):b}"
+    raise EvaluationError(
+        f"error during formatting: only integers and bools can be formatted as binary, was given {spoken_type(value)}"
+    )
+
+
+def _hexadecimal(value: Any, _precision: int | None, verb: str) -> str:
+    if value.__class__ in (int, UInt):
+        text = f"{int(value):x}"
+    elif value.__class__ is str:
+        text = value.encode("utf-8", "surrogatepass").hex()
+    elif value.__class__ is bytes:
+        text = value.hex()
+    else:
+        raise _error("only integers, byte buffers, and strings can be formatted as hex", value)
+    return text.upper() if verb == "X" else text
+
+
+def _octal(value: Any, _precision: int | None, _verb: str) -> str:
+    if value.__class__ in (int, UInt):
+        return f"{int(value):o}"
+    raise _error("octal clause can only be used on integers", value)
+
+
+_VERBS: Mapping[str, Callable[[Any, int | None, str], str]] = {
+    "s": _string, "d": _decimal, "f": _fixed, "e": _scientific, "b": _binary, "x": _hexadecimal, "X": _hexadecimal,
+    "o": _octal,
+}  # fmt: skip

@@ -1,0 +1,55 @@
+"""How a function is found by name. What each takes and gives is declared in `muster.cel.declarations`.
+
+An implementation takes plain values, and raises EvaluationError where it has none to return. A *metered* one may do work
+that its own text does not bound (it builds long values, or loops): it gets the meter and the call's offset first, and
+pays before it works.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+_MODULES = (
+    "standard", "calendar", "strings", "lists", "mathematics", "sets", "optionals", "encoders", "regexes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An implementation, the numbers of arguments it takes (the receiver counts), and whether it is metered."""
+
+    call: Callable[..., Any]
+    arities: frozenset[int] | None
+    metered: bool = False
+
+    def accepts(self, count: int) -> bool:
+        """Return whether it can be called with that many arguments."""
+        return self.arities is None or count in self.arities
+
+
+def plain(call: Callable[..., Any], *arities: int) -> Function:
+    """Return a function whose work is bounded by its text; no arities means any number."""
+    return Function(call, frozenset(arities) or None)
+
+
+def metered(call: Callable[..., Any], *arities: int) -> Function:
+    """Return a function that pays for its work itself."""
+    return Function(call, frozenset(arities) or None, metered=True)
+
+
+@cache
+def table() -> Mapping[tuple[str, bool], Function]:
+    """Return all functions by (name, whether it is called on a receiver)."""
+    found: dict[tuple[str, bool], Function] = {}
+    for name in _MODULES:
+        module = import_module(f"muster.cel.library.{name}")
+        found |= {(function, False): entry for function, entry in module.FUNCTIONS.items()}
+        found |= {(method, True): entry for method, entry in module.METHODS.items()}
+    return found
+
+
+def lookup(name: str, *, member: bool) -> Function | None:
+    """Return the implementation of `name(...)` or `x.name(...)`, None where there is none."""
+    return table().get((name, member))

@@ -1,0 +1,112 @@
+"""Literals as CEL writes them: numbers in range, strings and bytes with their escapes.
+
+The grammar accepts any backslash; what may follow it is decided here, so that each error has its own place.
+"""
+
+import re
+
+from muster.cel.values import UInt
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+_SIMPLE = {
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
+}  # fmt: skip
+_ESCAPE = re.compile(
+    r"\\(?:(?P<simple>[abfnrtv\\'\"`?])|[xX](?P<hex>[0-9a-fA-F]{2})|u(?P<u4>[0-9a-fA-F]{4})"
+    r"|U(?P<u8>[0-9a-fA-F]{8})|(?P<octal>[0-3][0-7]{2})|(?P<bad>[\s\S]?))"
+)
+
+
+class LiteralError(ValueError):
+    """A literal that has no value; `at` is the offset of the culprit within the token."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+
+
+def integer(text: str) -> int:
+    """Return the int64 that a decimal or hexadecimal literal, with or without sign, names."""
+    return _ranged(text, INT_MIN, INT_MAX, "int")
+
+
+def unsigned(text: str) -> UInt:
+    """Return the uint64 that a literal with the suffix `u` names."""
+    return UInt(_ranged(text[:-1], 0, UINT_MAX, "uint"))
+
+
+def _ranged(text: str, low: int, high: int, kind: str) -> int:
+    # Python refuses to read very long numerals; anything past 40 digits is out of range anyway.
+    digits = text.lstrip("-")
+    hexadecimal = digits[:2] in ("0x", "0X")
+    significant = digits[2 if hexadecimal else 0 :].lstrip("0") or "0"
+    value = int(significant[:41], 16 if hexadecimal else 10) * (-1 if text.startswith("-") else 1)
+    if not low <= value <= high or len(significant) > 40:
+        raise LiteralError(f"{_short(text)} does not fit into {kind}")
+    return value
+
+
+def double(text: str) -> float:
+    """Return the double that a floating point literal names; past the range it is infinite, as IEEE 754 says."""
+    return float(text)
+
+
+def string(token: str) -> str:
+    """Return the text that a string token, quotes and prefix included, stands for."""
+    body, start, raw = _body(token)
+    if raw:
+        return body
+
+    def replace(match: "re.Match[str]") -> str:
+        code = _escape(match, start)
+        if isinstance(code, str):
+            return code
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise LiteralError(f"{match[0]} is not a Unicode character", start + match.start())
+        return chr(code)
+
+    return _ESCAPE.sub(replace, body)
+
+
+def bytes_(token: str) -> bytes:
+    """Return the octets that a bytes token stands for: text as UTF-8, `\\x` and octal escapes as single octets."""
+    body, start, raw = _body(token[1:])
+    if raw:
+        return body.encode()
+    parts, position = bytearray(), 0
+    for match in _ESCAPE.finditer(body):
+        parts += body[position : match.start()].encode()
+        position = match.end()
+        code = _escape(match, start + 1)
+        if isinstance(code, str):
+            parts += code.encode()
+        elif match["hex"] or match["octal"]:
+            parts.append(code)
+        else:
+            raise LiteralError(f"{match[0]} stands for a character, not an octet", start + 1 + match.start())
+    return bytes(parts + body[position:].encode())
+
+
+def _body(token: str) -> tuple[str, int, bool]:
+    raw = token[0] in "rR"
+    start = 1 if raw else 0
+    quotes = 3 if token[start : start + 3] in ('"""', "'''") and len(token) >= start + 6 else 1
+    return token[start + quotes : -quotes], start + quotes, raw
+
+
+def _escape(match: "re.Match[str]", start: int) -> str | int:
+    if match["simple"]:
+        return _SIMPLE[match["simple"]]
+    for group in ("hex", "u4", "u8"):
+        if match[group]:
+            return int(match[group], 16)
+    if match["octal"]:
+        return int(match["octal"], 8)
+    raise LiteralError(f"{_short(match[0])} is not an escape sequence", start + match.start())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."

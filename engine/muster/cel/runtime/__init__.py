@@ -1,0 +1,1 @@
+"""What compiled expressions call: operators over plain values with CEL's semantics."""

@@ -1,0 +1,71 @@
+"""Words for values in messages: short, with their type, never a whole tree."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from muster.cel.errors import EvaluationError
+from muster.cel.values import Optional, TypeValue, UInt
+
+_SHORT = 60
+
+
+def type_name(value: Any) -> str:
+    """Return the name of the CEL type of a value."""
+    exact = _NAMES.get(value.__class__)
+    if exact is not None:
+        return exact
+    for kind, name in _FALLBACK:
+        if isinstance(value, kind):
+            return name
+    name = getattr(value, "cel_type", None)
+    return name if isinstance(name, str) else type(value).__name__
+
+
+_NAMES: dict[type, str] = {
+    type(None): "null_type", bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes",
+    list: "list", dict: "map", datetime: "google.protobuf.Timestamp", timedelta: "google.protobuf.Duration",
+    TypeValue: "type", Optional: "optional_type",
+}  # fmt: skip
+_FALLBACK: tuple[tuple[type, str], ...] = (
+    (datetime, "google.protobuf.Timestamp"), (timedelta, "google.protobuf.Duration"), (Mapping, "map"),
+    (list, "list"), (UInt, "uint"), (bool, "bool"), (int, "int"), (float, "double"), (str, "string"), (bytes, "bytes"),
+)  # fmt: skip
+
+_SPOKEN = {"google.protobuf.Timestamp": "timestamp", "google.protobuf.Duration": "duration", "null_type": "null"}
+
+_OPERATORS = {"@in": "in", "_?_:_": "?:", "_[_]": "[]"}
+
+
+def spoken_type(value: Any) -> str:
+    """Return the type name as people say it: `timestamp`, `null`."""
+    name = type_name(value)
+    return _SPOKEN.get(name, name)
+
+
+def operator_name(function: str) -> str:
+    """Return `+` for `_+_`; other names as they are."""
+    return _OPERATORS.get(function) or (function.strip("_") if not function[0].isalpha() else function)
+
+
+def shown(value: Any) -> str:
+    """Return a value in at most 60 characters."""
+    if isinstance(value, str):
+        text = value if len(value) <= _SHORT else value[: _SHORT - 3] + "..."
+        return repr(text)
+    if isinstance(value, (Mapping, list)):
+        return f"a {'map' if isinstance(value, Mapping) else 'list'} of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g}s"
+    text = repr(value)
+    return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
+
+
+def no_overload(function: str, *args: Any) -> EvaluationError:
+    """Return the error for operands of types that the operator or function does not take."""
+    types = ", ".join(spoken_type(arg) for arg in args)
+    return EvaluationError(f"no such overload: {operator_name(function)} cannot take ({types})")

@@ -1,0 +1,194 @@
+"""Maps: plain dicts, with CEL's rules for keys.
+
+Keys are strings, booleans, ints and uints; a number finds its equal whatever its type. Python holds `True` and `1` for
+the same key, CEL does not: a map that has both is a `MixedMap`, where booleans are kept under stand-ins.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime.describe import no_overload, shown, spoken_type
+from muster.cel.values import Optional, UInt
+
+_MISSING = object()
+
+
+class _BoolKey:
+    """Stands for true or false among the keys of a MixedMap."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, *, value: bool) -> None:
+        self.value = value
+
+
+_BOOL_KEYS = {True: _BoolKey(value=True), False: _BoolKey(value=False)}
+
+
+class MixedMap(Mapping[Any, Any]):
+    """A map with boolean and numeric keys; immutable, as all CEL maps are."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]]) -> None:
+        """Take entries whose keys are valid and distinct."""
+        self._items = {_BOOL_KEYS[key] if key.__class__ is bool else key: value for key, value in entries}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._items[_BOOL_KEYS[key] if key.__class__ is bool else key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key.value if key.__class__ is _BoolKey else key for key in self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
+    """Return the value under a key by CEL's rules, or `default`."""
+    kind = key.__class__
+    if kind is str:
+        return _get(mapping, key, default)
+    if kind is float:
+        if key != key or key in (float("inf"), float("-inf")) or key != int(key):  # noqa: PLR0124 - NaN
+            return default
+    elif kind not in (int, UInt, bool):
+        return default
+    value = _get(mapping, key, default)
+    if value is default or key not in (0, 1) or isinstance(mapping, MixedMap):
+        return value
+    # 0 and False, 1 and True are one key for Python: look at what is really there.
+    stored = next(candidate for candidate in mapping if candidate == key)
+    return value if (stored.__class__ is bool) == (kind is bool) else default
+
+
+def _get(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
+    # Not `.get`: a mapping whose values are computed when asked for answers to [] only.
+    try:
+        return mapping[key]
+    except KeyError:
+        return default
+
+
+def build(entries: Iterable[tuple[Any, Any]]) -> Mapping[Any, Any]:
+    """Return the map of a map literal. Raises EvaluationError for a key that is repeated or of a wrong type."""
+    pairs = list(entries)
+    seen: set[Any] = set()
+    kinds: set[type] = set()
+    for key, _ in pairs:
+        kind = key.__class__
+        if kind not in (str, int, UInt, bool):
+            raise EvaluationError(f"unsupported key type: {spoken_type(key)} cannot be the key of a map")
+        identity = _BOOL_KEYS[key] if kind is bool else key
+        if identity in seen:
+            raise EvaluationError(f"repeated key {shown(key)} in a map")
+        seen.add(identity)
+        kinds.add(kind)
+    if bool in kinds and len(kinds) > 1:
+        return MixedMap(pairs)
+    return dict(pairs)
+
+
+def keys(value: Any) -> list[Any]:
+    """Return what a one-variable comprehension goes over: the elements of a list, the keys of a map."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, Mapping):
+        return list(value)
+    raise EvaluationError(f"no such overload: a {spoken_type(value)} is neither a list nor a map")
+
+
+def pairs(value: Any) -> list[tuple[Any, Any]]:
+    """Return what a two-variable comprehension goes over: (index, element) of a list, (key, value) of a map."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    if isinstance(value, Mapping):
+        return [(key, value[key]) for key in value]
+    raise EvaluationError(f"no such overload: a {spoken_type(value)} is neither a list nor a map")
+
+
+def select(operand: Any, field: str) -> Any:
+    """Return `operand.field`."""
+    if isinstance(operand, Mapping):
+        value = _get(operand, field, _MISSING)
+        if value is not _MISSING:
+            return value
+        raise missing(operand, field)
+    if isinstance(operand, Optional):
+        return optional_select(operand, field)
+    raise EvaluationError(f"no such field '{field}': a {spoken_type(operand)} has no fields")
+
+
+def missing(mapping: Mapping[Any, Any], key: Any) -> EvaluationError:
+    """Return the error for a key that is not there."""
+    names = sorted(name for name in mapping if isinstance(name, str))
+    return EvaluationError(f"no such key: {shown(key)}" + (f"; there are {listed(names)}" if names else ""))
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """Return names with commas, the first few of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]) + more
+
+
+def has(operand: Any, field: str) -> bool:
+    """Return `has(operand.field)`."""
+    if isinstance(operand, Mapping):
+        return field in operand
+    if isinstance(operand, Optional):
+        return operand.present and has(operand.value, field)
+    raise EvaluationError(f"no such overload: has() on a {spoken_type(operand)}")
+
+
+def index(operand: Any, key: Any) -> Any:
+    """Return `operand[key]`."""
+    if isinstance(operand, list):
+        return operand[_position(operand, key)]
+    if isinstance(operand, Mapping):
+        value = find(operand, key, _MISSING)
+        if value is not _MISSING:
+            return value
+        raise missing(operand, key)
+    if isinstance(operand, Optional):
+        return optional_index(operand, key)
+    raise no_overload("_[_]", operand, key)
+
+
+def _position(items: list[Any], key: Any) -> int:
+    if key.__class__ is float and key == int(key):
+        key = int(key)
+    if key.__class__ is not int and key.__class__ is not UInt:
+        raise no_overload("_[_]", items, key)
+    if 0 <= key < len(items):
+        return int(key)
+    raise EvaluationError(f"index out of bounds: {int(key)} in a list of {len(items)}")
+
+
+def optional_select(operand: Any, field: str) -> Optional:
+    """Return `operand.?field`."""
+    if isinstance(operand, Optional):
+        return optional_select(operand.value, field) if operand.present else operand
+    if isinstance(operand, Mapping):
+        value = _get(operand, field, _MISSING)
+        return NONE if value is _MISSING else Optional(value, present=True)
+    raise EvaluationError(f"no such field '{field}': a {spoken_type(operand)} has no fields")
+
+
+def optional_index(operand: Any, key: Any) -> Optional:
+    """Return `operand[?key]`."""
+    if isinstance(operand, Optional):
+        return optional_index(operand.value, key) if operand.present else operand
+    if isinstance(operand, list):
+        if key.__class__ not in (int, UInt, float):
+            raise no_overload("_[?_]", operand, key)
+        inside = 0 <= key < len(operand) and key == int(key)
+        return Optional(operand[int(key)], present=True) if inside else NONE
+    if isinstance(operand, Mapping):
+        value = find(operand, key, _MISSING)
+        return NONE if value is _MISSING else Optional(value, present=True)
+    raise no_overload("_[?_]", operand, key)
+
+
+NONE = Optional()
+"""optional.none()"""

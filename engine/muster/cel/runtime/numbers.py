@@ -1,0 +1,145 @@
+"""Arithmetic: int64, uint64 and double, strings, bytes, lists, timestamps and durations.
+
+There is no implicit conversion between numeric types, and overflow is an error. Python's `bool` is an `int`, CEL's is
+not: classes are compared exactly.
+"""
+
+import math
+from datetime import datetime, timedelta
+from typing import Any
+
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime import temporal
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.describe import no_overload
+from muster.cel.values import UInt
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+FREE_LENGTH = 256
+"""Results of concatenation up to this length are covered by the cost of the operator itself."""
+
+
+def int64(value: int) -> int:
+    """Return the value if it is in range of int."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise EvaluationError("integer overflow")
+
+
+def uint64(value: int) -> UInt:
+    """Return the value as uint if it is in range."""
+    if 0 <= value <= UINT_MAX:
+        return UInt(value)
+    raise EvaluationError("unsigned integer overflow")
+
+
+def add(meter: Meter, site: int, left: Any, right: Any) -> Any:
+    """Return `left + right`."""
+    kind, other = left.__class__, right.__class__
+    if kind is other:
+        if kind is int:
+            return int64(left + right)
+        if kind is float:
+            return left + right
+        if kind is str or kind is bytes or kind is list:
+            length = len(left) + len(right)
+            if length > FREE_LENGTH:
+                spend(meter, site, length // 8)
+            return left + right
+        if kind is UInt:
+            return uint64(int(left) + int(right))
+    if isinstance(left, datetime):
+        if isinstance(right, timedelta):
+            return temporal.add_span(left, right)
+    elif isinstance(left, timedelta):
+        if isinstance(right, timedelta):
+            return temporal.add_spans(left, right)
+        if isinstance(right, datetime):
+            return temporal.add_span(right, left)
+    elif isinstance(left, list) and isinstance(right, list):
+        spend(meter, site, (len(left) + len(right)) // 8)
+        return [*left, *right]
+    raise no_overload("_+_", left, right)
+
+
+def subtract(left: Any, right: Any) -> Any:
+    """Return `left - right`."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is int:
+            return int64(left - right)
+        if kind is float:
+            return left - right
+        if kind is UInt:
+            return uint64(int(left) - int(right))
+    if isinstance(left, datetime):
+        if isinstance(right, datetime):
+            return temporal.difference(left, right)
+        if isinstance(right, timedelta):
+            return temporal.subtract_span(left, right)
+    elif isinstance(left, timedelta) and isinstance(right, timedelta):
+        return temporal.subtract_spans(left, right)
+    raise no_overload("_-_", left, right)
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """Return `left * right`."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is int:
+            return int64(left * right)
+        if kind is float:
+            return left * right
+        if kind is UInt:
+            return uint64(int(left) * int(right))
+    raise no_overload("_*_", left, right)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """Return `left / right`: integers are cut towards zero, doubles follow IEEE 754."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is float:
+            return _divide_doubles(left, right)
+        if kind is int or kind is UInt:
+            if right == 0:
+                raise EvaluationError("divide by zero")
+            quotient = abs(int(left)) // abs(int(right))
+            if kind is UInt:
+                return UInt(quotient)
+            return int64(quotient if (left < 0) == (right < 0) else -quotient)
+    raise no_overload("_/_", left, right)
+
+
+def _divide_doubles(left: float, right: float) -> float:
+    if right != 0:
+        return left / right
+    if left == 0 or left != left:  # noqa: PLR0124 - NaN
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def modulo(left: Any, right: Any) -> Any:
+    """Return `left % right`, with the sign of `left`."""
+    kind = left.__class__
+    if kind is right.__class__ and (kind is int or kind is UInt):
+        if right == 0:
+            raise EvaluationError("modulus by zero")
+        if kind is int and left == INT_MIN and right == -1:
+            raise EvaluationError("integer overflow")
+        rest = abs(int(left)) % abs(int(right))
+        if kind is UInt:
+            return UInt(rest)
+        return rest if left >= 0 else -rest
+    raise no_overload("_%_", left, right)
+
+
+def negate(value: Any) -> Any:
+    """Return `-value`."""
+    kind = value.__class__
+    if kind is int:
+        return int64(-value)
+    if kind is float:
+        return -value
+    raise no_overload("-_", value)

@@ -1,0 +1,290 @@
+"""Instants and spans with nanoseconds, and with a rate at which they move with `now`.
+
+CEL's timestamp is a `datetime` in UTC, its duration a `timedelta`. Two subclasses carry what those cannot: `Instant`
+and `Span` know their value in nanoseconds, and are *tracked* when their `rate` is not 0: then the value is
+`value + rate * (now - clock's now)`. A comparison that a tracked value takes part in gives a plain bool and tells the clock
+the first whole second at which its outcome differs. Only values that need it are of these classes, so that plain ones
+cost nothing.
+
+Ranges are CEL's: years 1 to 9999; results of arithmetic on durations fit int64 nanoseconds (about 292 years).
+"""
+
+import operator
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from muster.cel.errors import EvaluationError
+
+SECOND = 1_000_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LOW = -62_135_596_800 * SECOND
+_HIGH = 253_402_300_800 * SECOND
+_INT64 = 2**63
+_SAFE_DAYS = 106_751
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+class Watch(Protocol):
+    """The part of a clock that tracked values need."""
+
+    now_ns: int
+
+    def record_second(self, second: int) -> None:
+        """Note that some outcome changes at this second since 1970."""
+
+
+class Instant(datetime):
+    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only."""
+
+    __slots__ = ("clock", "ns", "rate")
+    ns: int
+    rate: int
+    clock: Watch | None
+
+    __hash__ = datetime.__hash__
+
+    def __lt__(self, other: object) -> bool:
+        return _compare(self, other, "<") if isinstance(other, datetime) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return _compare(self, other, "<=") if isinstance(other, datetime) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return _compare(self, other, ">") if isinstance(other, datetime) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return _compare(self, other, ">=") if isinstance(other, datetime) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return _compare(self, other, "==") if isinstance(other, datetime) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return _compare(self, other, "!=") if isinstance(other, datetime) else NotImplemented
+
+    def __add__(self, other: timedelta) -> datetime:  # type: ignore[override]
+        return add_span(self, other) if isinstance(other, timedelta) else NotImplemented
+
+    __radd__ = __add__  # type: ignore[assignment]
+
+    def __sub__(self, other: Any) -> Any:  # type: ignore[override]
+        if isinstance(other, datetime):
+            return difference(self, other)
+        return subtract_span(self, other) if isinstance(other, timedelta) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return difference(other, self) if isinstance(other, datetime) else NotImplemented
+
+
+class Span(timedelta):
+    """A duration with nanoseconds, perhaps tracked. Made by `span()` only."""
+
+    __slots__ = ("clock", "ns", "rate")
+    ns: int
+    rate: int
+    clock: Watch | None
+
+    __hash__ = timedelta.__hash__
+
+    def __lt__(self, other: object) -> bool:
+        return _compare(self, other, "<") if isinstance(other, timedelta) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return _compare(self, other, "<=") if isinstance(other, timedelta) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return _compare(self, other, ">") if isinstance(other, timedelta) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return _compare(self, other, ">=") if isinstance(other, timedelta) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return _compare(self, other, "==") if isinstance(other, timedelta) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return _compare(self, other, "!=") if isinstance(other, timedelta) else NotImplemented
+
+    def __add__(self, other: Any) -> Any:  # type: ignore[override]
+        if isinstance(other, datetime):
+            return add_span(other, self)
+        return add_spans(self, other) if isinstance(other, timedelta) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: timedelta) -> timedelta:
+        return subtract_spans(self, other) if isinstance(other, timedelta) else NotImplemented
+
+    def __rsub__(self, other: timedelta) -> timedelta:
+        return subtract_spans(other, self) if isinstance(other, timedelta) else NotImplemented
+
+    def __neg__(self) -> timedelta:
+        return negate(self)
+
+
+def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
+    """Return the timestamp at `ns` nanoseconds since 1970: a plain datetime unless it needs more than that."""
+    if not _LOW <= ns < _HIGH:
+        raise EvaluationError("timestamp out of range: years 1 to 9999 are possible")
+    plain = EPOCH + timedelta(microseconds=ns // 1000)
+    if not rate and not ns % 1000:
+        return plain
+    value = Instant(
+        plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond, tzinfo=UTC
+    )
+    value.ns, value.rate, value.clock = ns, rate, clock if rate else None
+    return value
+
+
+def span(ns: int, rate: int = 0, clock: Watch | None = None) -> timedelta:
+    """Return the duration of `ns` nanoseconds: a plain timedelta unless it needs more than that."""
+    if not rate and not ns % 1000:
+        return timedelta(microseconds=ns // 1000)
+    value = Span(microseconds=ns // 1000)
+    value.ns, value.rate, value.clock = ns, rate, clock if rate else None
+    return value
+
+
+def instant_ns(value: datetime) -> int:
+    """Return nanoseconds since 1970."""
+    if isinstance(value, Instant):
+        return value.ns
+    return (value - EPOCH) // _MICROSECOND * 1000
+
+
+def span_ns(value: timedelta) -> int:
+    """Return the duration in nanoseconds."""
+    if isinstance(value, Span):
+        return value.ns
+    return ((value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds) * 1000
+
+
+def rate_of(value: object) -> int:
+    """Return how many seconds the value moves per second of `now`; 0 for everything untracked."""
+    return value.rate if isinstance(value, (Instant, Span)) else 0
+
+
+def clock_of(*values: object) -> Watch | None:
+    """Return the clock that one of the values is tracked by."""
+    for value in values:
+        if isinstance(value, (Instant, Span)) and value.clock is not None:
+            return value.clock
+    return None
+
+
+def _ranged(ns: int) -> int:
+    if not -_INT64 <= ns < _INT64:
+        raise EvaluationError("duration out of range: results of arithmetic may span 292 years")
+    return ns
+
+
+def add_span(time: datetime, by: timedelta) -> datetime:
+    """Return `time + by`."""
+    if time.__class__ is datetime and by.__class__ is timedelta:
+        try:
+            return time + by
+        except OverflowError:
+            pass
+    rate = rate_of(time) + rate_of(by)
+    return instant(instant_ns(time) + span_ns(by), rate, clock_of(time, by))
+
+
+def subtract_span(time: datetime, by: timedelta) -> datetime:
+    """Return `time - by`."""
+    if time.__class__ is datetime and by.__class__ is timedelta:
+        try:
+            return time - by
+        except OverflowError:
+            pass
+    rate = rate_of(time) - rate_of(by)
+    return instant(instant_ns(time) - span_ns(by), rate, clock_of(time, by))
+
+
+def difference(later: datetime, earlier: datetime) -> timedelta:
+    """Return `later - earlier`."""
+    if later.__class__ is datetime and earlier.__class__ is datetime:
+        gap = later - earlier
+        if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
+            return gap
+    ns = _ranged(instant_ns(later) - instant_ns(earlier))
+    return span(ns, rate_of(later) - rate_of(earlier), clock_of(later, earlier))
+
+
+def add_spans(left: timedelta, right: timedelta) -> timedelta:
+    """Return `left + right`."""
+    ns = _ranged(span_ns(left) + span_ns(right))
+    return span(ns, rate_of(left) + rate_of(right), clock_of(left, right))
+
+
+def subtract_spans(left: timedelta, right: timedelta) -> timedelta:
+    """Return `left - right`."""
+    ns = _ranged(span_ns(left) - span_ns(right))
+    return span(ns, rate_of(left) - rate_of(right), clock_of(left, right))
+
+
+def negate(value: timedelta) -> timedelta:
+    """Return `-value`."""
+    return span(_ranged(-span_ns(value)), -rate_of(value), clock_of(value))
+
+
+def _compare(left: Any, right: Any, symbol: str) -> bool:
+    """Compare two instants or two spans; tell the clock when the outcome will differ."""
+    ns = instant_ns if isinstance(left, datetime) else span_ns
+    gap = ns(left) - ns(right)
+    outcome = COMPARISONS[symbol](gap, 0)
+    if rate := rate_of(left) - rate_of(right):
+        _record_flip(gap, rate, symbol, clock_of(left, right), outcome=outcome)
+    return outcome
+
+
+def _record_flip(gap: int, rate: int, symbol: str, clock: Watch | None, *, outcome: bool) -> None:
+    """Find the first second after now at which `gap + rate * elapsed` compares differently with 0."""
+    if clock is None:
+        return
+    compare = COMPARISONS[symbol]
+    # The sign of the gap changes once, `zero / rate` nanoseconds after 1970; only the seconds around it can differ.
+    zero = clock.now_ns * rate - gap
+    denominator = rate * SECOND
+    for second in (-(-zero // denominator), zero // denominator + 1):
+        elapsed = second * SECOND - clock.now_ns
+        if elapsed > 0 and compare(gap + rate * elapsed, 0) != outcome:
+            clock.record_second(second)
+            return
+
+
+def watch(value: datetime | timedelta, function: Callable[[Any], object]) -> None:
+    """Tell the clock of a tracked value the next second at which `function(value)` gives something else.
+
+    For functions of calendar and clock, which are constant for a while and then change: the search doubles its step
+    until it sees a change, then halves the distance. A change farther off than ten thousand years is none.
+    """
+    rate, clock = rate_of(value), clock_of(value)
+    if not rate or clock is None:
+        return
+    start = -(-(clock.now_ns + 1) // SECOND)
+    base = instant_ns(value) if isinstance(value, datetime) else span_ns(value)
+    make: Callable[[int], Any] = instant if isinstance(value, datetime) else span
+    present = function(make(base))
+
+    def differs(second: int) -> bool:
+        try:
+            return function(make(base + rate * (second * SECOND - clock.now_ns))) != present
+        except (EvaluationError, OverflowError):
+            return True  # out of range is a different outcome
+
+    same, step = start - 1, 1
+    while not differs(same + step):
+        same, step = same + step, step * 2
+        if step > 2**39:
+            return
+    changed = same + step
+    while changed - same > 1:
+        middle = (same + changed) // 2
+        if differs(middle):
+            changed = middle
+        else:
+            same = middle
+    clock.record_second(changed)
