@@ -1,1 +1,44 @@
-"""The Common Expression Language: compiled, typed, bounded, aware of time."""
+"""The Common Expression Language: compiled, typed, bounded, aware of time.
+
+    program = cel.compile("now - lease.spec.renewTime > duration('5m')", env)
+    program.evaluate({"now": now, "lease": lease})   # the value, or EvaluationError
+    program.run({"now": now, "lease": lease})        # value or error, horizon, cost, and a trace on request
+
+Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
+"""
+
+from muster.cel.clock import Clock
+from muster.cel.compiler import compile, inspect  # noqa: A004 - used as cel.compile
+from muster.cel.env import Env, Function
+from muster.cel.errors import (
+    BudgetExceeded,
+    CelError,
+    CompileError,
+    EvaluationError,
+    Issue,
+    SyntaxIssue,
+)
+from muster.cel.program import Program, Result
+from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget
+from muster.cel.values import Optional, TypeValue, UInt
+
+__all__ = [
+    "EXPRESSION_LIMIT",
+    "Budget",
+    "BudgetExceeded",
+    "CelError",
+    "Clock",
+    "CompileError",
+    "Env",
+    "EvaluationError",
+    "Function",
+    "Issue",
+    "Optional",
+    "Program",
+    "Result",
+    "SyntaxIssue",
+    "TypeValue",
+    "UInt",
+    "compile",
+    "inspect",
+]

@@ -27,7 +27,7 @@ class Clock:
 
     @property
     def horizon(self) -> datetime | None:
-        """The earliest whole second strictly after now at which some comparison seen so far flips; None if none does."""
+        """The earliest whole second after now at which a comparison seen so far flips; None if none does."""
         if self._earliest is None:
             return None
         try:
@@ -53,4 +53,3 @@ class Clock:
         """Note again what `take` gave."""
         if earliest is not None:
             self.record_second(earliest)
-

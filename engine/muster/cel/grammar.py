@@ -17,7 +17,8 @@ from lark import Lark, Token
 
 _AMENDED = r"""
 expr           : conditionalor ["?" conditionalor ":" expr]
-member         : member_dot | member_opt_dot | member_dot_arg | member_index | member_opt_index | member_object | primary
+member         : member_dot | member_opt_dot | member_dot_arg | member_index | member_opt_index | member_object
+               | primary
 member_dot     : member "." field
 member_opt_dot : member "." OPTIONAL field
 member_opt_index : member "[" OPTIONAL expr "]"

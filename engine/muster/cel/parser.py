@@ -22,8 +22,11 @@ Tree: TypeAlias = Any
 """A Lark tree or token: the one library here that knows no types."""
 
 RESERVED = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
-)
+    {
+        "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+        "namespace", "return", "var", "void", "while",
+    }
+)  # fmt: skip
 
 _RELATIONS = {
     "relation_lt": "_<_", "relation_le": "_<=_", "relation_gt": "_>_", "relation_ge": "_>=_",
@@ -59,9 +62,10 @@ def _tree(text: str) -> Tree:
         what = "the expression ends too early" if at_end else f"unexpected {_short(error.token.value)!r}"
         raise SyntaxIssue((issue_at(text, offset, what, _expectation(error.expected)),)) from None
     except UnexpectedCharacters as error:
-        character = text[error.pos_in_stream]
+        place = error.pos_in_stream or 0
+        character = text[place]
         what = "a string that is never closed" if character in "'\"" else f"unexpected character {character!r}"
-        raise SyntaxIssue((issue_at(text, error.pos_in_stream, what),)) from None
+        raise SyntaxIssue((issue_at(text, place, what),)) from None
     except (LarkError, UnexpectedEOF) as error:
         raise SyntaxIssue((issue_at(text, 0, f"not a CEL expression: {error}"),)) from None
 

@@ -77,8 +77,11 @@ def _as_string(value: Any, depth: int) -> str:
     if isinstance(value, timedelta):
         return format_span(value)
     if isinstance(value, Optional) or not isinstance(value, (str, int, bool)):
-        raise _error("string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
-                     "durations, and timestamps", value)
+        raise _error(
+            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+            "durations, and timestamps",
+            value,
+        )
     return to_string(value)
 
 

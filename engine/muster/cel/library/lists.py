@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 from muster.cel.errors import EvaluationError
@@ -123,7 +124,7 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
 def is_sorted(items: Any) -> bool:
     """`list.isSorted()`"""
     values = _list("isSorted", items)
-    return not any(greater(left, right) for left, right in zip(values, values[1:], strict=False))
+    return not any(greater(left, right) for left, right in pairwise(values))
 
 
 def total(meter: Meter, site: int, items: Any) -> Any:

@@ -65,7 +65,7 @@ def sign(value: Any) -> Any:
     kind = value.__class__
     if kind not in _NUMBERS:
         raise no_overload("math.sign", value)
-    return value if value != value else kind((value > 0) - (value < 0))  # noqa: PLR0124 - NaN
+    return value if value != value else kind((value > 0) - (value < 0))
 
 
 def square_root(value: Any) -> float:

@@ -1,8 +1,8 @@
 """How a function is found by name. What each takes and gives is declared in `muster.cel.declarations`.
 
-An implementation takes plain values, and raises EvaluationError where it has none to return. A *metered* one may do work
-that its own text does not bound (it builds long values, or loops): it gets the meter and the call's offset first, and
-pays before it works.
+An implementation takes plain values, and raises EvaluationError where it has none to return. A *metered* one may do
+work that its own text does not bound (it builds long values, or loops): it gets the meter and the call's offset first,
+and pays before it works.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from typing import Any
 
 _MODULES = (
     "standard", "calendar", "strings", "lists", "mathematics", "sets", "optionals", "encoders", "regexes",
+    "network",
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Counting what an evaluation costs, in units that do not depend on the machine.
 
 One unit is about one node evaluated once. What a single pass over the expression costs is known beforehand; only loops
-and operations on long values are counted as they happen, before they happen. A meter is a list of one integer, the units
-left: the cheapest thing that compiled code can decrease.
+and operations on long values are counted as they happen, before they happen. A meter is a list of one integer, the
+units left: the cheapest thing that compiled code can decrease.
 """
 
 from typing import TypeAlias

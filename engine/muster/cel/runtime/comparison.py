@@ -60,7 +60,7 @@ def different(left: Any, right: Any) -> bool:
 
 def _order_numbers(left: Any, right: Any) -> int | None:
     """Return -1, 0 or 1; None when one is NaN."""
-    if left != left or right != right:  # noqa: PLR0124 - NaN
+    if left != left or right != right:
         return None
     if left.__class__ is float and right.__class__ is not float:
         limit, low = (_UINT_LIMIT, 0.0) if right.__class__ is UInt else (_INT_LIMIT, -_INT_LIMIT)
@@ -70,7 +70,7 @@ def _order_numbers(left: Any, right: Any) -> int | None:
     elif right.__class__ is float and left.__class__ is not float:
         reverse = _order_numbers(right, left)
         return None if reverse is None else -reverse
-    return (left > right) - (left < right)
+    return bool(left > right) - bool(left < right)
 
 
 def _order(function: str, left: Any, right: Any) -> int | None:

@@ -12,10 +12,10 @@ from muster.cel.values import TypeValue, UInt
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _UNSIGNED = re.compile(r"\+?[0-9]{1,30}", re.ASCII)
-_DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.I)
-_TIME = re.compile(
-    r"(\d{4,})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+_DOUBLE = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.I
 )
+_TIME = re.compile(r"(\d{4,})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _TERM = re.compile(r"(\d{0,20})(?:\.(\d{0,20}))?(h|ms|m|s|us|µs|μs|ns)", re.ASCII)
 _UNIT_NS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "μs": 1000, "ns": 1}
 _MAX_SPAN = 315_576_000_000 * SECOND
@@ -118,8 +118,8 @@ def to_string(value: Any) -> str:
 
 
 def format_double(value: float) -> str:
-    """Return a double in the shortest form that reads back the same; with an exponent below -4 and from 6 on, as Go's %g."""
-    if value != value:  # noqa: PLR0124 - NaN
+    """Return the shortest text that reads back the same; with an exponent below -4 and from 6 on, as Go's %g."""
+    if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "+Inf" if value > 0 else "-Inf"

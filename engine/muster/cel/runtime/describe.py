@@ -18,8 +18,8 @@ def type_name(value: Any) -> str:
     for kind, name in _FALLBACK:
         if isinstance(value, kind):
             return name
-    name = getattr(value, "cel_type", None)
-    return name if isinstance(name, str) else type(value).__name__
+    own = getattr(value, "cel_type", None)
+    return own if isinstance(own, str) else type(value).__name__
 
 
 _NAMES: dict[type, str] = {

@@ -5,6 +5,7 @@ the same key, CEL does not: a map that has both is a `MixedMap`, where booleans 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from muster.cel.errors import EvaluationError
@@ -51,7 +52,7 @@ def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
     if kind is str:
         return _get(mapping, key, default)
     if kind is float:
-        if key != key or key in (float("inf"), float("-inf")) or key != int(key):  # noqa: PLR0124 - NaN
+        if key != key or key in (float("inf"), float("-inf")) or key != int(key):
             return default
     elif kind not in (int, UInt, bool):
         return default
@@ -108,25 +109,29 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
     raise EvaluationError(f"no such overload: a {spoken_type(value)} is neither a list nor a map")
 
 
-def select(operand: Any, field: str) -> Any:
-    """Return `operand.field`."""
+def select(operand: Any, field: str, where: str = "") -> Any:
+    """Return `operand.field`; `where` names the operand in messages."""
     if isinstance(operand, Mapping):
         value = _get(operand, field, _MISSING)
         if value is not _MISSING:
             return value
-        raise missing(operand, field)
+        raise missing(operand, field, where)
     if isinstance(operand, Optional):
         return optional_select(operand, field)
-    raise EvaluationError(f"no such field '{field}': a {spoken_type(operand)} has no fields")
+    raise EvaluationError(f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map")
 
 
-def missing(mapping: Mapping[Any, Any], key: Any) -> EvaluationError:
-    """Return the error for a key that is not there."""
+def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> EvaluationError:
+    """Return the error for a key that is not there, with the keys that are, the nearest first."""
     names = sorted(name for name in mapping if isinstance(name, str))
-    return EvaluationError(f"no such key: {shown(key)}" + (f"; there are {listed(names)}" if names else ""))
+    if isinstance(key, str):
+        near = get_close_matches(key, names, n=2)
+        names = [*near, *(name for name in names if name not in near)]
+    place = f" in {where}" if where else ""
+    return EvaluationError(f"no such key: {shown(key)}{place}" + (f"; it has {listed(names)}" if names else ""))
 
 
-def listed(names: list[str], most: int = 8) -> str:
+def listed(names: list[str], most: int = 6) -> str:
     """Return names with commas, the first few of many."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]) + more
@@ -141,15 +146,15 @@ def has(operand: Any, field: str) -> bool:
     raise EvaluationError(f"no such overload: has() on a {spoken_type(operand)}")
 
 
-def index(operand: Any, key: Any) -> Any:
-    """Return `operand[key]`."""
+def index(operand: Any, key: Any, where: str = "") -> Any:
+    """Return `operand[key]`; `where` names the operand in messages."""
     if isinstance(operand, list):
         return operand[_position(operand, key)]
     if isinstance(operand, Mapping):
         value = find(operand, key, _MISSING)
         if value is not _MISSING:
             return value
-        raise missing(operand, key)
+        raise missing(operand, key, where)
     if isinstance(operand, Optional):
         return optional_index(operand, key)
     raise no_overload("_[_]", operand, key)
@@ -188,6 +193,41 @@ def optional_index(operand: Any, key: Any) -> Optional:
         value = find(operand, key, _MISSING)
         return NONE if value is _MISSING else Optional(value, present=True)
     raise no_overload("_[?_]", operand, key)
+
+
+def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
+    """Return the elements of a list literal, those at `optional` unwrapped or left out."""
+    found = []
+    for position, element in enumerate(elements):
+        if position not in optional:
+            found.append(element)
+        elif _checked(element).present:
+            found.append(element.value)
+    return found
+
+
+def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
+    """Return the map of a map literal's (key, value, optional): optional values are unwrapped or left out."""
+    found = []
+    for key, value, optional in entries:
+        if not optional:
+            found.append((key, value))
+        elif _checked(value).present:
+            found.append((key, value.value))
+    return build(found)
+
+
+def _checked(value: Any) -> Optional:
+    if isinstance(value, Optional):
+        return value
+    raise EvaluationError(f"no such overload: '?' before a {spoken_type(value)}, which is not an optional")
+
+
+def entries_of(value: Any) -> list[tuple[Any, Any]]:
+    """Return the entries of the map that a `transformMapEntry` gave for one round."""
+    if isinstance(value, Mapping):
+        return [(key, value[key]) for key in value]
+    raise EvaluationError(f"no such overload: transformMapEntry() needs a map, not a {spoken_type(value)}")
 
 
 NONE = Optional()

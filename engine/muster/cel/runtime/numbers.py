@@ -115,7 +115,7 @@ def divide(left: Any, right: Any) -> Any:
 def _divide_doubles(left: float, right: float) -> float:
     if right != 0:
         return left / right
-    if left == 0 or left != left:  # noqa: PLR0124 - NaN
+    if left == 0 or left != left:
         return math.nan
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 

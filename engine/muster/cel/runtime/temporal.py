@@ -2,7 +2,7 @@
 
 CEL's timestamp is a `datetime` in UTC, its duration a `timedelta`. Two subclasses carry what those cannot: `Instant`
 and `Span` know their value in nanoseconds, and are *tracked* when their `rate` is not 0: then the value is
-`value + rate * (now - clock's now)`. A comparison that a tracked value takes part in gives a plain bool and tells the clock
+`value + rate * (now - clock's now)`. A comparison with a tracked value gives a plain bool and tells the clock
 the first whole second at which its outcome differs. Only values that need it are of these classes, so that plain ones
 cost nothing.
 
@@ -71,7 +71,7 @@ class Instant(datetime):
 
     __radd__ = __add__  # type: ignore[assignment]
 
-    def __sub__(self, other: Any) -> Any:  # type: ignore[override]
+    def __sub__(self, other: Any) -> Any:
         if isinstance(other, datetime):
             return difference(self, other)
         return subtract_span(self, other) if isinstance(other, timedelta) else NotImplemented
@@ -108,7 +108,7 @@ class Span(timedelta):
     def __ne__(self, other: object) -> bool:
         return _compare(self, other, "!=") if isinstance(other, timedelta) else NotImplemented
 
-    def __add__(self, other: Any) -> Any:  # type: ignore[override]
+    def __add__(self, other: Any) -> Any:
         if isinstance(other, datetime):
             return add_span(other, self)
         return add_spans(self, other) if isinstance(other, timedelta) else NotImplemented

@@ -1,0 +1,440 @@
+"""Expressions as nested Python functions: the engine for what generated code cannot be, and for explaining.
+
+It evaluates what nests deeper than CPython's compiler allows; it runs an expression again that failed, to say what
+failed and where; and it records the value of every part for a trace. It takes its operators from `runtime`, as
+generated code does, so both agree by construction wherever they share a helper.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from muster.cel import ast
+from muster.cel.env import Env
+from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.library.registry import lookup
+from muster.cel.runtime import access, comparison, maps, numbers
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.describe import no_overload, shown, spoken_type
+from muster.cel.types import Type
+
+
+class Frame:
+    """One evaluation: the variables, the local ones, what is left to spend, and what was seen."""
+
+    __slots__ = ("locals", "meter", "seen", "variables")
+
+    def __init__(self, variables: Mapping[str, Any], meter: Meter, seen: dict[int, Any] | None = None) -> None:
+        self.variables = variables
+        self.locals: dict[str, Any] = {}
+        self.meter = meter
+        self.seen = seen
+
+
+Step: TypeAlias = Callable[[Frame], Any]
+
+_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "_-_": numbers.subtract, "_*_": numbers.multiply, "_/_": numbers.divide, "_%_": numbers.modulo,
+    "_==_": comparison.equal, "_!=_": comparison.different, "_<_": comparison.less, "_<=_": comparison.less_equal,
+    "_>_": comparison.greater, "_>=_": comparison.greater_equal, "@in": comparison.contains,
+}  # fmt: skip
+
+
+class Failure:
+    """The value of a part that failed, in a trace; also stands for an unused binding that failed."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: EvaluationError) -> None:
+        self.error = error
+
+
+def build(node: ast.Node, env: Env, types: Mapping[int, Type], *, trace: bool = False) -> Step:
+    """Return the function that evaluates a resolved tree. `types` may be empty."""
+    return _Builder(env, types, trace=trace).step(node)
+
+
+def path(node: ast.Node) -> str:
+    """Return how messages call the value of a node: `lease.spec`, `reports[0]`, or what it is."""
+    match node:
+        case ast.Ident():
+            return "the value" if node.name.startswith("@") else node.name
+        case ast.Select():
+            return f"{path(node.operand)}.{node.field}"
+        case ast.Index(index=ast.Literal(value=key)):
+            return f"{path(node.operand)}[{shown(key)}]"
+        case ast.Index():
+            return f"{path(node.operand)}[...]"
+        case ast.Call():
+            return "the result" if not node.function[0].isalpha() else f"the result of {node.function}()"
+        case ast.Macro():
+            return f"the result of {node.name}()"
+        case _:
+            return "the value"
+
+
+class _Builder:
+    def __init__(self, env: Env, types: Mapping[int, Type], *, trace: bool) -> None:
+        self.env = env
+        self.types = types
+        self.trace = trace
+
+    def step(self, node: ast.Node) -> Step:
+        inner = self.located(node, self.plain(node))
+        return self.recorded(node, inner) if self.trace else inner
+
+    @staticmethod
+    def located(node: ast.Node, inner: Step) -> Step:
+        """Give errors the place of the innermost node that they come from."""
+        offset = node.offset
+
+        def located(frame: Frame) -> Any:
+            try:
+                return inner(frame)
+            except EvaluationError as error:
+                if error.offset is None:
+                    error.offset = offset
+                raise
+
+        return located
+
+    @staticmethod
+    def recorded(node: ast.Node, inner: Step) -> Step:
+        identity = node.id
+
+        def recorded(frame: Frame) -> Any:
+            assert frame.seen is not None
+            try:
+                value = inner(frame)
+            except EvaluationError as error:
+                frame.seen[identity] = Failure(error)
+                raise
+            frame.seen[identity] = value
+            return value
+
+        return recorded
+
+    def plain(self, node: ast.Node) -> Step:
+        match node:
+            case ast.Literal():
+                value = node.value
+                return lambda _frame: value
+            case ast.Ident():
+                return self.converted(node, self.ident(node))
+            case ast.Select():
+                return self.converted(node, self.select(node))
+            case ast.Has():
+                operand, field = self.step(node.operand), node.field
+                return lambda frame: maps.has(operand(frame), field)
+            case ast.Index():
+                return self.converted(node, self.index(node))
+            case ast.Call():
+                return self.call(node)
+            case ast.ListNode():
+                return self.list_(node)
+            case ast.MapNode():
+                return self.map_(node)
+            case ast.Struct():
+                return self.failing(f"messages are not supported: {node.name}{{...}}")
+            case ast.Macro():
+                return self.macro(node)
+            case ast.Bind():
+                return self.bind(node)
+
+    def converted(self, node: ast.Node, inner: Step) -> Step:
+        """Read times and durations from text where the type of an access says so."""
+        kind = self.types.get(node.id)
+        if kind is None or not access.holds_time(kind):
+            return inner
+        where = path(node)
+
+        def convert(frame: Frame) -> Any:
+            return access.convert(inner(frame), kind, where)
+
+        return convert
+
+    def failing(self, message: str) -> Step:
+        def fail(_frame: Frame) -> Any:
+            raise EvaluationError(message)
+
+        return fail
+
+    def ident(self, node: ast.Ident) -> Step:
+        name = node.name.removeprefix(".")
+        is_global = node.name.startswith(".")
+
+        def ident(frame: Frame) -> Any:
+            if not is_global and name in frame.locals:
+                value = frame.locals[name]
+                if value.__class__ is Failure:
+                    raise value.error
+                return value
+            try:
+                return frame.variables[name]
+            except KeyError:
+                raise EvaluationError(f"undeclared reference to '{name}': there is no such variable") from None
+
+        return ident
+
+    def select(self, node: ast.Select) -> Step:
+        operand, field, where = self.step(node.operand), node.field, path(node.operand)
+        if node.optional:
+            return lambda frame: maps.optional_select(operand(frame), field)
+        return lambda frame: maps.select(operand(frame), field, where)
+
+    def index(self, node: ast.Index) -> Step:
+        operand, key, where = self.step(node.operand), self.step(node.index), path(node.operand)
+        if node.optional:
+            return lambda frame: maps.optional_index(operand(frame), key(frame))
+        return lambda frame: maps.index(operand(frame), key(frame), where)
+
+    def list_(self, node: ast.ListNode) -> Step:
+        elements = [self.step(element) for element in node.elements]
+        if not node.optional:
+            return lambda frame: [element(frame) for element in elements]
+        optional = node.optional
+        return lambda frame: maps.present_elements([element(frame) for element in elements], optional)
+
+    def map_(self, node: ast.MapNode) -> Step:
+        entries = [(self.step(entry.key), self.step(entry.value), entry.optional) for entry in node.entries]
+
+        def build_map(frame: Frame) -> Any:
+            return maps.build_entries([(key(frame), value(frame), optional) for key, value, optional in entries])
+
+        return build_map
+
+    def bind(self, node: ast.Bind) -> Step:
+        value, body, name = self.step(node.value), self.step(node.body), node.name
+
+        def bind(frame: Frame) -> Any:
+            try:
+                bound = value(frame)
+            except BudgetExceeded:
+                raise
+            except EvaluationError as error:
+                bound = Failure(error)
+            outer = frame.locals
+            frame.locals = {**outer, name: bound}
+            try:
+                return body(frame)
+            finally:
+                frame.locals = outer
+
+        return bind
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call) -> Step:
+        name = node.function
+        args = [self.step(arg) for arg in ast.children(node)]
+        if name == "_&&_":
+            return self.logical(args, decisive=False)
+        if name == "_||_":
+            return self.logical(args, decisive=True)
+        if name == "_?_:_":
+            return self.conditional(*args)
+        if name == "_+_":
+            left, right, site = args[0], args[1], node.offset
+            return lambda frame: numbers.add(frame.meter, site, left(frame), right(frame))
+        if name in _BINARY:
+            function, left, right = _BINARY[name], args[0], args[1]
+            return lambda frame: function(left(frame), right(frame))
+        if name in ("!_", "-_"):
+            operand = args[0]
+            unary = negation if name == "!_" else numbers.negate
+            return lambda frame: unary(operand(frame))
+        return self.function(node, args)
+
+    def function(self, node: ast.Call, args: list[Step]) -> Step:
+        name, site = node.function, node.offset
+        own = self.env.functions.get(name) if node.target is None else None
+        if own is not None:
+            implementation, cost = guarded(name, own.call), own.cost
+
+            def call_own(frame: Frame) -> Any:
+                spend(frame.meter, site, cost)
+                return implementation(*[arg(frame) for arg in args])
+
+            return call_own
+        found = lookup(name, member=node.target is not None)
+        if found is None:
+            return self.failing(f"undeclared reference to '{name}': there is no such function")
+        call = found.call
+        if not found.accepts(len(args)):
+            return lambda frame: _refuse(name, [arg(frame) for arg in args])
+        if found.metered:
+            return lambda frame: call(frame.meter, site, *[arg(frame) for arg in args])
+        return lambda frame: call(*[arg(frame) for arg in args])
+
+    @staticmethod
+    def logical(args: list[Step], *, decisive: bool) -> Step:
+        operator = "_||_" if decisive else "_&&_"
+
+        def logical(frame: Frame) -> bool:
+            failure: EvaluationError | None = None
+            for arg in args:
+                try:
+                    value = arg(frame)
+                    if value is decisive:
+                        return value is True
+                    if value.__class__ is not bool:
+                        raise no_overload(operator, value)
+                except BudgetExceeded:
+                    raise
+                except EvaluationError as error:
+                    failure = failure or error
+            if failure is not None:
+                raise failure
+            return not decisive
+
+        return logical
+
+    @staticmethod
+    def conditional(condition: Step, then: Step, otherwise: Step) -> Step:
+        def conditional(frame: Frame) -> Any:
+            value = condition(frame)
+            if value is True:
+                return then(frame)
+            if value is False:
+                return otherwise(frame)
+            raise no_overload("_?_:_", value)
+
+        return conditional
+
+    # -- comprehensions -----------------------------------------------------------------------------------------
+
+    def macro(self, node: ast.Macro) -> Step:
+        source, bodies = self.step(node.range), [self.step(body) for body in node.args]
+        names, site, weight = node.variables, node.offset, weight_of(node)
+        kinds = access.element_kinds(self.types.get(node.range.id), len(names))
+        fold = _FOLDS[node.name]
+        two = len(names) == 2
+
+        def macro(frame: Frame) -> Any:
+            value = source(frame)
+            items: Any = maps.pairs(value) if two else maps.keys(value)
+            spend(frame.meter, site, len(items) * weight)
+            outer = frame.locals
+            frame.locals = inner = dict(outer)
+
+            def each(item: Any) -> None:
+                if not two:
+                    item = (item,)
+                for name, part, kind in zip(names, item, kinds, strict=True):
+                    inner[name] = part if kind is None else access.convert(part, kind, name)
+
+            try:
+                return fold(items, each, frame, bodies)
+            finally:
+                frame.locals = outer
+
+        return macro
+
+
+def weight_of(node: ast.Macro) -> int:
+    """Return the units of one round of a comprehension: the nodes of its bodies, inner bodies not counted again."""
+    total, pending = 1, list(node.args)
+    while pending:
+        current = pending.pop()
+        total += 1
+        pending.extend([current.range] if isinstance(current, ast.Macro) else ast.children(current))
+    return total
+
+
+def guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a caller's function whose exceptions are EvaluationErrors."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except EvaluationError:
+            raise
+        except Exception as error:
+            raise EvaluationError(f"{name}(): {error}") from error
+
+    return call
+
+
+def negation(value: Any) -> bool:
+    """Return `!value`."""
+    if value.__class__ is bool:
+        return not value
+    raise no_overload("!_", value)
+
+
+def _refuse(name: str, args: list[Any]) -> Any:
+    raise no_overload(name, *args)
+
+
+def _bool(value: Any, macro: str) -> bool:
+    if value.__class__ is bool:
+        return bool(value)
+    raise EvaluationError(f"no such overload: {macro}() needs a bool, not a {spoken_type(value)}")
+
+
+Fold: TypeAlias = Callable[[Any, Callable[[Any], None], Frame, list[Step]], Any]
+
+
+def _quantifier(name: str, *, decisive: bool) -> Fold:
+    def fold(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+        failure: EvaluationError | None = None
+        for item in items:
+            each(item)
+            try:
+                if _bool(bodies[0](frame), name) is decisive:
+                    return decisive
+            except BudgetExceeded:
+                raise
+            except EvaluationError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return not decisive
+
+    return fold
+
+
+def _exists_one(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+    count = 0
+    for item in items:
+        each(item)
+        count += _bool(bodies[0](frame), "exists_one")
+    return count == 1
+
+
+def _passing(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    """Yield the items that pass the filter, if there is one before the body."""
+    for item in items:
+        each(item)
+        if len(bodies) == 1 or _bool(bodies[0](frame), "the filter of a macro"):
+            yield item
+
+
+def _filter(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    kept = []
+    for item in items:
+        each(item)
+        if _bool(bodies[0](frame), "filter"):
+            kept.append(item)
+    return kept
+
+
+def _map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    return [bodies[-1](frame) for _ in _passing(items, each, frame, bodies)]
+
+
+def _transform_map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    return maps.build([(item[0], bodies[-1](frame)) for item in _passing(items, each, frame, bodies)])
+
+
+def _transform_entry(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    entries: list[tuple[Any, Any]] = []
+    for _ in _passing(items, each, frame, bodies):
+        entries += maps.entries_of(bodies[-1](frame))
+    return maps.build(entries)
+
+
+_FOLDS: Mapping[str, Fold] = {
+    "all": _quantifier("all", decisive=False), "exists": _quantifier("exists", decisive=True),
+    "exists_one": _exists_one, "existsOne": _exists_one, "filter": _filter, "map": _map, "transformList": _map,
+    "transformMap": _transform_map, "transformMapEntry": _transform_entry,
+}  # fmt: skip

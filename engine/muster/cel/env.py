@@ -1,0 +1,116 @@
+"""The surroundings of an expression: what is declared, and what its result must be.
+
+An environment without variables knows nothing: every name is allowed and every value is `dyn`. One with variables is
+typed: expressions are checked against it, and compiled with what the types tell.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from muster.cel import declarations
+from muster.cel.declarations import Functions, Overload, by_function
+from muster.cel.types import BOOL, Type, canonical
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that the caller adds. `call` takes plain values in the order of `parameters`.
+
+    What it raises becomes an EvaluationError. `cost` is in the units of the budget, for one call. The function must
+    depend on nothing but its arguments: programs are cached by its signature.
+    """
+
+    call: Callable[..., Any]
+    parameters: tuple[Type, ...]
+    result: Type
+    cost: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Env:
+    """Declarations for expressions; equal to another with the same digest.
+
+    `container` is the namespace that short names are looked up in. `known_keys` lists, for a map variable, the keys
+    that somebody is known to write. `result` is the type that an expression must have; `require_bool` asks for bool.
+    `checked` overrides whether expressions are checked: by default they are where variables are declared.
+    `overloads` declares functions for the checker that nothing implements.
+    """
+
+    variables: Mapping[str, Type] = field(default_factory=lambda: _NOTHING)
+    functions: Mapping[str, Function] = field(default_factory=lambda: _NOTHING)
+    container: str = ""
+    require_bool: bool = False
+    known_keys: Mapping[str, Collection[str]] = field(default_factory=lambda: _NOTHING)
+    result: Type | None = None
+    checked: bool | None = None
+    overloads: tuple[Overload, ...] = ()
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the digest, once."""
+        object.__setattr__(self, "digest", self._digest())
+
+    def _digest(self) -> str:
+        described = {
+            "variables": {name: canonical(kind) for name, kind in self.variables.items()},
+            "functions": {
+                name: [[canonical(kind) for kind in entry.parameters], canonical(entry.result), entry.cost]
+                for name, entry in self.functions.items()
+            },
+            "container": self.container,
+            "checked": self.typed,
+            "overloads": [f"{entry.id} {entry.signature}" for entry in self.overloads],
+            "keys": {name: sorted(keys) for name, keys in self.known_keys.items()},
+            "result": None if self.expected is None else canonical(self.expected),
+        }
+        text = json.dumps(described, separators=(",", ":"), sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @property
+    def expected(self) -> Type | None:
+        """The type that an expression must have, None for any."""
+        return BOOL if self.require_bool else self.result
+
+    @property
+    def typed(self) -> bool:
+        """Whether names are declared, so that expressions are checked."""
+        return bool(self.variables) if self.checked is None else self.checked
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is declared."""
+        return isinstance(other, Env) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Agree with `==`."""
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An environment as the checker reads it: with the overloads of all functions."""
+
+    variables: Mapping[str, Type]
+    functions: Functions
+    container: str
+    known_keys: Mapping[str, Collection[str]]
+    result: Type | None
+
+
+def declared(env: Env) -> Declared:
+    """Return the declarations of `env`, the functions of the language and its libraries among them."""
+    functions: Functions = declarations.functions()
+    if env.overloads:
+        functions = MappingProxyType({**functions, **by_function(env.overloads)})
+    if env.functions:
+        own = {
+            name: (Overload(f"own_{name}", name, entry.parameters, entry.result),)
+            for name, entry in env.functions.items()
+        }
+        functions = MappingProxyType({**functions, **own})
+    return Declared(env.variables, functions, env.container, env.known_keys, env.expected)

@@ -1,0 +1,188 @@
+"""A compiled expression, and how it is run."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from muster.cel import ast, closures
+from muster.cel.clock import Clock
+from muster.cel.env import Env
+from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget, Meter
+from muster.cel.runtime.temporal import Instant
+from muster.cel.trace import Trace, trace_of
+from muster.cel.types import Type
+
+
+class Result(NamedTuple):
+    """What an evaluation gave: a value or an error.
+
+    `horizon` is the first whole second after now at which a comparison that was made flips, None where time alone never
+    changes the outcome. `cost` is in units that do not depend on the machine. `trace` is there where it was asked for.
+    """
+
+    value: Any
+    error: EvaluationError | None
+    horizon: datetime | None
+    cost: int
+    trace: Trace | None = None
+
+
+Body = Callable[[Mapping[str, Any], Meter], Any]
+
+
+class Program:
+    """An expression, compiled for an environment. Immutable; may be shared by threads.
+
+    `type` is the type of its value where the environment is typed. `cost` is what one pass over it costs, loops not
+    counted. `reads` has the names of the variables it refers to.
+    """
+
+    __slots__ = ("_body", "_explain", "_types", "cost", "env", "evaluate", "node", "reads", "source", "text", "type")
+
+    evaluate: Callable[[Mapping[str, Any]], Any]
+    """Return the value for `variables`. Raises EvaluationError."""
+
+    def __init__(
+        self, text: str, env: Env, node: ast.Node, types: Mapping[int, Type], body: Body | None, source: str = ""
+    ) -> None:
+        """Put together what the compiler made; `body` is None where only closures can evaluate it."""
+        self.text, self.env, self.node, self.source = text, env, node, source
+        self.type = types.get(node.id)
+        self._types = types
+        self.cost = sum(1 for _ in ast.walk(node))
+        self.reads = _free_names(node)
+        self._explain: closures.Step | None = None
+        self._body: Body = self._interpret if body is None else body
+        self.evaluate = self._evaluator(self._body)
+
+    def __repr__(self) -> str:
+        """Show the text."""
+        return f"<Program {self.text!r}>"
+
+    def _evaluator(self, body: Body) -> Callable[[Mapping[str, Any]], Any]:
+        recover = self._recover
+
+        def evaluate(variables: Mapping[str, Any]) -> Any:
+            try:
+                return body(variables, [EXPRESSION_LIMIT])
+            except Exception as error:  # noqa: BLE001 - generated code raises what Python raises
+                return recover(error, variables, EXPRESSION_LIMIT)
+
+        return evaluate
+
+    def _interpret(self, variables: Mapping[str, Any], meter: Meter) -> Any:
+        if self._explain is None:
+            self._explain = closures.build(self.node, self.env, self._types)
+        return self._explain(closures.Frame(variables, meter))
+
+    def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int) -> Any:
+        """Evaluate again what failed, with the engine that can say why; return the value if it finds one."""
+        if isinstance(error, BudgetExceeded):
+            raise self._over(error, limit) from None
+        if isinstance(error, RecursionError):
+            raise EvaluationError("a value is nested too deep to be evaluated") from None
+        if isinstance(error, MemoryError):
+            raise EvaluationError("out of memory") from None
+        try:
+            return self._interpret(variables, [limit])
+        except BudgetExceeded as over:
+            raise self._over(over, limit) from None
+        except EvaluationError as explained:
+            explained.__traceback__ = None
+            raise explained from None
+        except RecursionError:
+            raise EvaluationError("a value is nested too deep to be evaluated") from None
+
+    def _over(self, error: BudgetExceeded, limit: int) -> BudgetExceeded:
+        """Return the error with the costly part named."""
+        if error.message:
+            return error
+        offset = error.offset or 0
+        end = offset + 1
+        while end < len(self.text) and (self.text[end].isalnum() or self.text[end] in "_."):
+            end += 1
+        part = self.text[offset:end]
+        line = self.text.count("\n", 0, offset) + 1
+        column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+        return BudgetExceeded(
+            f"costs more than {limit:,} units; the costly part is {part!r} at {line}:{column}", error.offset
+        )
+
+    def run(
+        self,
+        variables: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        budget: int | Budget | None = None,
+        trace: bool = False,
+    ) -> Result:
+        """Evaluate, and tell everything about it. Never raises for what an expression or its data does.
+
+        `clock` is the one that `variables['now']` comes from; without it, a plain datetime there gets one. `budget` is
+        in units: a number for this evaluation alone, or a Budget shared with others.
+        """
+        if clock is None and "now" in self.reads:
+            variables, clock = _with_clock(variables)
+        limit = EXPRESSION_LIMIT if budget is None else budget if isinstance(budget, int) else budget.left
+        meter = [limit - self.cost]
+        noted = None if clock is None else clock.take()
+        value, error = None, None
+        seen: dict[int, Any] = {}
+        body = self._recorder(seen) if trace else self._body
+        try:
+            if meter[0] < 0:
+                raise BudgetExceeded("", self.node.offset)  # noqa: TRY301
+            value = body(variables, meter)
+        except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
+            try:
+                value = self._recover(raised, variables, max(limit - self.cost, 0))
+            except EvaluationError as explained:
+                error = explained
+        horizon = None
+        if clock is not None:
+            horizon = clock.horizon
+            clock.restore(noted)
+        cost = min(limit - meter[0], limit)
+        if isinstance(budget, Budget):
+            budget.left = max(budget.left - cost, 0)
+        return Result(value, error, horizon, cost, trace_of(self.text, self.node, seen) if trace else None)
+
+    def _recorder(self, seen: dict[int, Any]) -> Body:
+        """Return the engine that notes the value of every part."""
+        step = closures.build(self.node, self.env, self._types, trace=True)
+        return lambda variables, meter: step(closures.Frame(variables, meter, seen))
+
+
+def _with_clock(variables: Mapping[str, Any]) -> tuple[Mapping[str, Any], Clock | None]:
+    now = variables.get("now")
+    if isinstance(now, Instant) and isinstance(now.clock, Clock):
+        return variables, now.clock
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        return variables, None
+    clock = Clock(now)
+    return {**variables, "now": clock.now}, clock
+
+
+def _free_names(node: ast.Node) -> frozenset[str]:
+    """Return the variables that a resolved tree refers to."""
+    found: set[str] = set()
+
+    def visit(current: ast.Node, local: frozenset[str]) -> None:
+        match current:
+            case ast.Ident():
+                if current.name not in local:
+                    found.add(current.name.removeprefix("."))
+            case ast.Macro():
+                visit(current.range, local)
+                for arg in current.args:
+                    visit(arg, local | set(current.variables))
+            case ast.Bind():
+                visit(current.value, local)
+                visit(current.body, local | {current.name})
+            case _:
+                for child in ast.children(current):
+                    visit(child, local)
+
+    visit(node, frozenset())
+    return frozenset(found)

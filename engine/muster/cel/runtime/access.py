@@ -1,0 +1,114 @@
+"""Times and durations in plain data: texts that the type of an access says to read as such.
+
+Parsing is remembered: the same few thousand texts come again and again in a run, and a look-up costs a tenth.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime.conversion import parse_span, parse_time
+from muster.cel.runtime.describe import shown
+from muster.cel.types import (
+    DURATION,
+    TIMESTAMP,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+    OptionalType,
+    Type,
+)
+from muster.cel.values import Optional
+
+_REMEMBERED = 100_000
+
+
+class Times(dict[Any, datetime]):
+    """`TIMES[text]` is the instant that a text names. A datetime is its own; anything else is an error."""
+
+    def __missing__(self, value: Any) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        if value.__class__ is not str:
+            raise EvaluationError(f"{shown(value)} is not a timestamp such as 2026-01-01T00:00:00Z")
+        instant = parse_time(value)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[value] = instant
+        return instant
+
+
+class Spans(dict[Any, timedelta]):
+    """`SPANS[text]` is the duration that a text names. A timedelta is its own; anything else is an error."""
+
+    def __missing__(self, value: Any) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        if value.__class__ is not str:
+            raise EvaluationError(f"{shown(value)} is not a duration such as 90s or 1h30m")
+        duration = parse_span(value)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[value] = duration
+        return duration
+
+
+TIMES, SPANS = Times(), Spans()
+
+
+@cache
+def holds_time(kind: Type) -> bool:
+    """Return whether a value of the type is, or has as elements, a time or duration that data spells as text.
+
+    Fields of objects are not looked into: they are read where they are selected.
+    """
+    match kind:
+        case ListType() | NullableType() | OptionalType():
+            return holds_time(kind.element)
+        case MapType():
+            return holds_time(kind.value)
+        case _:
+            return kind in (TIMESTAMP, DURATION)
+
+
+def convert(value: Any, kind: Type, where: str) -> Any:
+    """Return the value with the texts of times and durations read. `where` names it in messages."""
+    try:
+        return _convert(value, kind)
+    except (EvaluationError, TypeError) as error:
+        reason = error.message if isinstance(error, EvaluationError) else f"{shown(value)} is no time"
+        raise EvaluationError(f"{where}: {reason}") from None
+
+
+def _convert(value: Any, kind: Type) -> Any:
+    if kind == TIMESTAMP:
+        return TIMES[value]
+    if kind == DURATION:
+        return SPANS[value]
+    match kind:
+        case NullableType():
+            return None if value is None else _convert(value, kind.element)
+        case OptionalType() if isinstance(value, Optional):
+            return Optional(_convert(value.value, kind.element), present=True) if value.present else value
+        case ListType() if isinstance(value, list):
+            return [_convert(item, kind.element) for item in value]
+        case MapType() if isinstance(value, Mapping):
+            return {key: _convert(item, kind.value) for key, item in value.items()}
+    return value
+
+
+def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
+    """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
+    value: Type | None = None
+    match kind:
+        case ListType():
+            value = kind.element
+        case MapType() if count == 2:
+            value = kind.value
+        case ObjectType() if count == 2:
+            value = kind.additional
+    needed = value if value is not None and holds_time(value) else None
+    return (needed,) if count == 1 else (None, needed)

@@ -1,0 +1,110 @@
+"""The values of an expression's parts, laid out under its text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muster.cel import ast
+from muster.cel.closures import Failure, path
+from muster.cel.runtime.describe import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One sub-expression: where it stands, how it is written in short, and what it gave.
+
+    `state` is `value`, `error` or `skipped`; `value` is the value, the error's message, or None.
+    """
+
+    id: int
+    offset: int
+    label: str
+    state: str
+    value: Any
+
+    @property
+    def shown(self) -> str:
+        """The value in a few words; `not evaluated` for what was skipped."""
+        if self.state == "skipped":
+            return "not evaluated"
+        return f"error: {self.value}" if self.state == "error" else shown(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All parts of an evaluated expression that are not constants, in the order of the text."""
+
+    text: str
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        """Lay the values out under the text, each under the place that its part is marked by."""
+        return "\n".join(_layout(self.text, self.parts))
+
+
+def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any]) -> Trace:
+    """Return the trace of a tree from the values that were seen, by node id.
+
+    Left out is what tells nothing: constants, the beginnings of a path whose end was reached, and what stands inside a
+    part that was not evaluated.
+    """
+    parts: list[Part] = []
+    pending: list[tuple[ast.Node, bool]] = [(node, True)]
+    while pending:
+        current, telling = pending.pop()
+        reached = current.id in seen
+        if telling and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode) and not _hidden(current):
+            parts.append(_part(current, seen))
+        if reached:
+            failed = isinstance(seen[current.id], Failure)
+            pending += [(child, failed or not _leads_on(current, child)) for child in ast.children(current)]
+    return Trace(text, tuple(sorted(parts, key=lambda part: (part.offset, part.id))))
+
+
+def _leads_on(node: ast.Node, child: ast.Node) -> bool:
+    """Return whether a child is the beginning of the path that its parent ends."""
+    return (
+        isinstance(node, ast.Select | ast.Has | ast.Index)
+        and child is node.operand
+        and isinstance(child, ast.Ident | ast.Select | ast.Index)
+    )
+
+
+def _hidden(node: ast.Node) -> bool:
+    return isinstance(node, ast.Ident) and node.name.startswith("@")
+
+
+def _part(node: ast.Node, seen: Mapping[int, Any]) -> Part:
+    label = path(node)
+    if node.id not in seen:
+        return Part(node.id, node.offset, label, "skipped", None)
+    value = seen[node.id]
+    if isinstance(value, Failure):
+        return Part(node.id, node.offset, label, "error", value.error.message)
+    return Part(node.id, node.offset, label, "value", value)
+
+
+def _layout(text: str, parts: tuple[Part, ...]) -> list[str]:
+    """Return the text, line by line, each followed by the values of its parts, the rightmost first."""
+    lines: list[str] = []
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        here = [part for part in parts if start <= part.offset <= end]
+        lines.append(line)
+        lines += _under([(part.offset - start, part.shown) for part in here])
+        start = end + 1
+    return lines
+
+
+def _under(marks: list[tuple[int, str]]) -> list[str]:
+    if not marks:
+        return []
+    columns = sorted({column for column, _ in marks})
+    bars = "".join("|" if column in columns else " " for column in range(columns[-1] + 1))
+    lines = [bars]
+    for index in range(len(columns) - 1, -1, -1):
+        column = columns[index]
+        left = "".join("|" if other in columns[:index] else " " for other in range(column))
+        lines += [left + value for at, value in marks if at == column]
+    return lines
