@@ -1,1 +1,7 @@
 """YAML as data: strict loading with source positions, deterministic emitting, and edits that keep comments."""
+
+from muster.yamlio.excerpt import excerpt
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Document, Identity, Loaded, Problem
+
+__all__ = ["Document", "Identity", "Loaded", "Problem", "excerpt", "load_documents"]

@@ -1,0 +1,146 @@
+"""Strict loading: what a file says in JSON's terms, or exactly why it does not.
+
+Built on libyaml's events, because its composer recurses in C and a hostile file crashes the process there
+(200,000 open brackets), and because strictness costs nothing here: no resolver tables, no timestamps, no
+merging. The subset is what every reader of fleet files agrees on. `muster.yamlio.core` says what plain scalars
+mean; anchors, aliases, tags, directives, merge keys and duplicate keys are refused.
+
+A file is read in one pass. Only where something is broken for good (syntax, depth, a byte that is no text) it
+is split at its `---` lines, and each document read on its own: one broken document never hides another.
+"""
+
+from itertools import islice
+
+import yaml
+
+from muster.model.tree import Tree
+from muster.yamlio import jsontext, limits, messages, source, syntax
+from muster.yamlio.builder import AbandonError, Builder, TooManyNodesError
+from muster.yamlio.excerpt import excerpt
+from muster.yamlio.identity import identities
+from muster.yamlio.problem import Document, Identity, Loaded, Problem
+from muster.yamlio.source import Chunk, Fault
+
+_PARSER_NODES = 10  # a parser of its own, for a document that is read alone, costs as much as ten values
+_SEARCHED = 5_000  # documents that are searched for identities where a file is not read
+
+
+def load_documents(data: bytes, label: str) -> Loaded:
+    """Return the documents of a file and the problems of those that could not be read; never raises for content.
+
+    `label` is how messages name the file; one that ends in `.json` must be JSON. Empty documents are skipped. A
+    document with any problem is left out.
+    """
+    size, data = len(data), source.without_bom(data)
+    reading = _Reading(data)
+    if size > limits.SIZE:
+        reading.refuse_all(Fault(messages.too_large(size, limits.SIZE), 1, 1))
+    elif source.is_json(label):
+        reading.read_json()
+    elif not reading.read(Chunk(data)):
+        reading = _Reading(data)
+        for chunk in source.split(data):
+            reading.read(chunk)
+    return Loaded(tuple(reading.documents), tuple(reading.problems), tuple(dict.fromkeys(reading.lost)))
+
+
+class _Reading:
+    """One pass over a file: what has been read of it so far. `closed` once the rest is not read any more."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.documents: list[Document] = []
+        self.problems: list[Problem] = []
+        self.lost: list[Identity] = []
+        self.index = 0
+        self.nodes = 0
+        self.searched = 0
+        self.closed = False
+
+    def read(self, chunk: Chunk, shifts: jsontext.Shifts = jsontext.NO_SHIFTS) -> bool:
+        """Read a chunk's documents. False where it is broken in a way that hides what follows in it."""
+        if self.closed:
+            self.lose(chunk.data)
+            return True
+        if (fault := source.check(chunk.data)) is not None:
+            self.refuse([fault], chunk, chunk.data)
+            return False
+        builder = Builder(chunk.data, self.nodes)
+        try:
+            while not self.closed and builder.next_document():
+                self.take(builder, chunk, shifts)
+        except AbandonError as error:
+            self.closed = isinstance(error, TooManyNodesError)
+            self.refuse(builder.faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return self.closed
+        except yaml.YAMLError as error:
+            faults = [*builder.faults, syntax.fault(error, chunk.data)]
+            self.refuse(faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return False
+        finally:
+            self.nodes = builder.nodes + _PARSER_NODES
+        return True
+
+    def read_json(self) -> None:
+        """Read the file as JSON."""
+        fault = source.check(self.data)
+        if fault is None and self.data.strip():
+            fault = jsontext.check(self.data)
+        if fault is not None:
+            self.refuse_all(fault)
+        else:
+            joined, shifts = jsontext.join_surrogates(self.data)
+            self.read(Chunk(joined), shifts)
+
+    def take(self, builder: Builder, chunk: Chunk, shifts: jsontext.Shifts) -> None:
+        """Keep the document that has just been built, or its problems."""
+        if builder.faults:
+            self.refuse(builder.faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return
+        if builder.root is not None:
+            self.documents.append(Document(self.index, chunk.line + builder.line, builder.root))
+        self.index += 1
+
+    def refuse(
+        self,
+        faults: list[Fault],
+        chunk: Chunk,
+        rest: bytes,
+        shifts: jsontext.Shifts = jsontext.NO_SHIFTS,
+        root: Tree = None,
+    ) -> None:
+        """Turn the faults of one document into problems. `rest` is the chunk's text from that document on."""
+        pieces = source.split(rest)
+        found = identities(root, next(pieces).data.decode("utf-8", "replace"))
+        self.lost += found
+        for text, line, column in faults:
+            self.add(text, chunk.line + line, jsontext.original_column(shifts, line, column), *found[:1])
+        self.index += 1
+        if len(self.problems) >= limits.PROBLEMS and not self.closed:
+            self.closed = True
+            last = self.problems[-1]
+            self.add(messages.too_many_problems(limits.PROBLEMS), last.line, last.column)
+        if self.closed:
+            for piece in islice(pieces, _SEARCHED):
+                self.lose(piece.data)
+
+    def refuse_all(self, fault: Fault) -> None:
+        """Give the file up as a whole."""
+        self.closed = True
+        self.refuse([fault], Chunk(self.data), self.data[: limits.SIZE])
+
+    def add(self, text: messages.Text, line: int, column: int, identity: Identity | None = None) -> None:
+        """Append a problem with its excerpt."""
+        shown = excerpt(self.data, line, column)
+        self.problems.append(Problem(*text[:2], line, column, text.hint, shown, self.index, identity))
+
+    def lose(self, document: bytes) -> None:
+        """Note the objects of a document that is not read."""
+        if self.searched < _SEARCHED:
+            self.searched += 1
+            self.lost += identities(None, document.decode("utf-8", "replace"))
+
+
+def _rest(chunk: Chunk, builder: Builder) -> bytes:
+    """Return the chunk's text from the start of the builder's document on."""
+    return b"\n".join(chunk.data.split(b"\n")[builder.started - 1 :])
