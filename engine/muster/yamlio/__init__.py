@@ -3,6 +3,18 @@
 from muster.yamlio.emitter import emit
 from muster.yamlio.excerpt import excerpt
 from muster.yamlio.loader import load_documents
+from muster.yamlio.positions import Mark, locate, locate_all
 from muster.yamlio.problem import Document, Identity, Loaded, Problem
 
-__all__ = ["Document", "Identity", "Loaded", "Problem", "emit", "excerpt", "load_documents"]
+__all__ = [
+    "Document",
+    "Identity",
+    "Loaded",
+    "Mark",
+    "Problem",
+    "emit",
+    "excerpt",
+    "load_documents",
+    "locate",
+    "locate_all",
+]
