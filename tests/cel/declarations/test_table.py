@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from muster.cel.declarations import OPERATORS, functions, parse_overload
+from muster.cel.declarations import OPERATORS, extensions, functions, parse_overload
+from muster.cel.library import registry
 from muster.cel.types import INT, STRING, ListType, OpaqueType, TypeParam
 
 
@@ -15,6 +16,34 @@ def test_ids_are_unique() -> None:
 
 def test_every_operator_is_declared() -> None:
     assert OPERATORS.keys() - functions().keys() == set()
+
+
+def _implemented() -> set[tuple[str, bool, int]]:
+    """Return what the runtime has, by name, whether it is called on a receiver, and number of arguments."""
+    counts = range(6)
+    return {
+        (name, member, count)
+        for (name, member), function in registry.table().items()
+        for count in counts
+        if function.accepts(count)
+    }
+
+
+def _declared() -> set[tuple[str, bool, int]]:
+    return {
+        (overload.function, overload.member, count)
+        for overloads in functions().values()
+        for overload in overloads
+        if overload.function not in OPERATORS
+        for count in range(6)
+        if overload.accepts_count(count)
+    }
+
+
+def test_what_is_declared_is_what_the_runtime_has() -> None:
+    ours = {name for table in (extensions.QUANTITY, extensions.SEMVER, extensions.URLS) for name in table.split()}
+    assert sorted(entry for entry in _declared() - _implemented() if entry[0] not in ours) == []
+    assert sorted({entry[:2] for entry in _implemented()} - {entry[:2] for entry in _declared()}) == []
 
 
 def test_every_type_variable_of_a_result_occurs_in_a_parameter() -> None:

@@ -15,6 +15,8 @@ optional_value                  value                     optional_type(A).() ->
 optional_or_optional            or                        optional_type(A).(optional_type(A)) -> optional_type(A)
 optional_orValue_value          orValue                   optional_type(A).(A) -> A
 optional_unwrap                 optional.unwrap           (list(optional_type(A))) -> list(A)
+list_first                      first                     list(A).() -> optional_type(A)
+list_last                       last                      list(A).() -> optional_type(A)
 optional_unwrapOpt              unwrapOpt                 list(optional_type(A)).() -> list(A)
 """
 
@@ -115,6 +117,10 @@ REGEX: Final = """
 string_find_string              find            string.(string) -> string
 string_find_all_string          findAll         string.(string) -> list(string)
 string_find_all_string_int      findAll         string.(string, int) -> list(string)
+regex_extract_string_string     regex.extract       (string, string) -> optional_type(string)
+regex_extractAll_string_string  regex.extractAll    (string, string) -> list(string)
+regex_replace_string_string_string      regex.replace   (string, string, string) -> string
+regex_replace_string_string_string_int  regex.replace   (string, string, string, int) -> string
 """
 
 NETWORK: Final = """
