@@ -246,8 +246,8 @@ class _Builder:
 
     def function(self, node: ast.Call, args: list[Step]) -> Step:
         name, site = node.function, node.offset
-        own = self.env.functions.get(name) if node.target is None else None
-        if own is not None:
+        own = self.env.functions.get(name)
+        if own is not None and own.member == (node.target is not None):
             implementation, cost = guarded(name, own.call), own.cost
 
             def call_own(frame: Frame) -> Any:

@@ -22,14 +22,16 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Function:
     """A function that the caller adds. `call` takes plain values in the order of `parameters`.
 
-    What it raises becomes an EvaluationError. `cost` is in the units of the budget, for one call. The function must
-    depend on nothing but its arguments: programs are cached by its signature.
+    A `member` is called on its first parameter: `x.f(y)`. What it raises becomes an EvaluationError. `cost` is in the
+    units of the budget, for one call. The function must depend on nothing but its arguments: programs are cached by
+    its signature.
     """
 
     call: Callable[..., Any]
     parameters: tuple[Type, ...]
     result: Type
     cost: int = 1
+    member: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +62,12 @@ class Env:
         described = {
             "variables": {name: canonical(kind) for name, kind in self.variables.items()},
             "functions": {
-                name: [[canonical(kind) for kind in entry.parameters], canonical(entry.result), entry.cost]
+                name: [
+                    [canonical(kind) for kind in entry.parameters],
+                    canonical(entry.result),
+                    entry.cost,
+                    entry.member,
+                ]
                 for name, entry in self.functions.items()
             },
             "container": self.container,
@@ -109,7 +116,7 @@ def declared(env: Env) -> Declared:
         functions = MappingProxyType({**functions, **by_function(env.overloads)})
     if env.functions:
         own = {
-            name: (Overload(f"own_{name}", name, entry.parameters, entry.result),)
+            name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
             for name, entry in env.functions.items()
         }
         functions = MappingProxyType({**functions, **own})
