@@ -84,8 +84,15 @@ _KNOWN = (
 )
 
 
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")
+
+
 def explain(command: str, stderr: str, status: int) -> RepositoryError:
-    """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps."""
+    """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps.
+
+    Credentials in URLs are left out.
+    """
+    stderr = _CREDENTIALS.sub("://", stderr)
     for known in _KNOWN:
         found = known.pattern.search(stderr)
         if found:

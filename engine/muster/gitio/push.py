@@ -1,0 +1,164 @@
+"""Remotes: fetching from them and pushing to them, without a prompt, within a time, and never over others' work.
+
+Every push names the value that it replaces (a lease), so the remote's ref is compared and swapped just as a local
+one. Pre-push hooks do not run; what the remote's own hooks say comes back in `Rejected`.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from muster.gitio.config import remotes
+from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.importing import Files, build_commit
+from muster.gitio.outcomes import Moved, Pushed, Rejected
+from muster.gitio.process import Completed, Git, without_location
+from muster.gitio.repository import Repository, open_repository, ref_tip
+
+LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
+
+# What would write or run anything beside the refs that are named is switched off.
+_FETCH: Final = (
+    *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
+    "--refmap=",
+)
+_PUSH: Final = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+
+# How a remote says that another push was first, by `git push --porcelain`: before it asked, or while it was served.
+_LOST = re.compile(
+    r"stale info|fetch first|non-fast-forward|already exists|failed to update ref|cannot lock ref"
+    r"|incorrect old value|failed to lock|transaction failed"
+)
+_STATUS = re.compile(r"^(?P<flag>[ +\-*=!])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<summary>.*)$", re.MULTILINE)
+_REASON = re.compile(r"\((?P<reason>.*)\)\s*$")
+
+
+def fetch(
+    repository: Repository,
+    *,
+    remote: str,
+    branch: str | None,
+    agents: bool = True,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> str | None:
+    """Fetch `branch` of `remote` (None: no branch) and the agents' refs, and return the branch's commit there.
+
+    `remote` is a configured name, a URL or a path. Refs go where `tracking` says; agents' refs that are gone there are
+    removed here. RepositoryError where the remote cannot be read or has no such branch.
+    """
+    space = tracking(repository, remote)
+    refspecs = [f"+refs/heads/{branch}:{space}{branch}"] if branch else []
+    if agents:
+        refspecs.append(f"+refs/heads/agents/*:{space}agents/*")
+    done = _remote_command(repository, _FETCH, remote, refspecs, limit_seconds)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
+    return ref_tip(repository, f"{space}{branch}") if branch else None
+
+
+def tracking(repository: Repository, remote: str) -> str:
+    """Return the prefix of the refs under which `remote`'s branches are kept here.
+
+    A URL that is not configured gets a name of its own, so that its agents are found beside all others.
+    """
+    if remote in remotes(repository):
+        return f"refs/remotes/{remote}/"
+    return f"refs/remotes/url-{hashlib.sha256(os.fsencode(remote)).hexdigest()[:12]}/"
+
+
+def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
+    """Ask the remote where the full ref name points; None where there is no such ref."""
+    done = _remote_command(repository, ("ls-remote", "--quiet"), remote, (ref,), limit_seconds)
+    if done.status:
+        raise explain("ls-remote", done.stderr, done.status)
+    for line in os.fsdecode(done.stdout).splitlines():
+        oid, _, name = line.partition("\t")
+        if name == ref:
+            return oid
+    return None
+
+
+def push(
+    repository: Repository, *, remote: str, branch: str, new: str, expected: str | None,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Pushed | Moved | Rejected:  # fmt: skip
+    """Push commit `new` to `branch` of `remote` if that is still at `expected` (None: if there is no such branch)."""
+    ref = f"refs/heads/{branch}"
+    return push_ref(repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds)
+
+
+def push_ref(
+    repository: Repository, *, remote: str, ref: str, new: str, expected: str | None,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Pushed | Moved | Rejected:  # fmt: skip
+    """Point `ref` of `remote` at `new` if it points at `expected` there (None: if there is no such ref).
+
+    Moved and Rejected change nothing. RepositoryError where the remote cannot be reached at all; whether it
+    took the push is then unknown, and the next fetch tells.
+    """
+    lease = f"--force-with-lease={ref}:{expected or ''}"
+    done = _remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
+    for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
+        if status["ref"] == ref:
+            return _outcome(status, done, new)
+    raise explain("push", done.stderr, done.status)
+
+
+def replace_remote_ref(
+    repository: Repository, *, remote: str, ref: str, expected: str | None, files: Files, message: str,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Pushed | Moved | Rejected:  # fmt: skip
+    """Replace `ref` of `remote` with a single root commit of `files`: how an agent renews its own ref from afar.
+
+    `repository` only holds the new objects; `scratch_repository` will do.
+    """
+    commit = build_commit(repository, files, message, None)
+    return push_ref(repository, remote=remote, ref=ref, new=commit, expected=expected, limit_seconds=limit_seconds)
+
+
+@contextmanager
+def scratch_repository(environ: Mapping[str, str]) -> Iterator[Repository]:
+    """Provide an empty bare repository in a temporary directory, for an agent that has no clone."""
+    with tempfile.TemporaryDirectory(prefix="muster-") as directory:
+        path = Path(directory)
+        Git(path, without_location(environ)).output("init", "--quiet", "--bare", "--template=")
+        yield open_repository(path, environ)
+
+
+def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved | Rejected:
+    if status["flag"] != "!":
+        return Pushed(new)
+    found = _REASON.search(status["summary"])
+    reason = found["reason"] if found else status["summary"]
+    said = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
+    text = "\n".join(said).strip()
+    # A server that forbids this kind of push altogether also says "non-fast-forward", but in its own name.
+    if status["summary"].startswith("[remote rejected]") and reason == "non-fast-forward":
+        return Rejected(reason, text)
+    return Moved(None) if _LOST.search(reason) else Rejected(reason, text)
+
+
+def _remote_command(
+    repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float
+) -> Completed:
+    if not remote or remote.startswith("-"):
+        raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")
+    return repository.git.run(*options, "--", remote, *refs, env=_unattended(repository), limit_seconds=limit_seconds)
+
+
+def _unattended(repository: Repository) -> dict[str, str]:
+    """Return the variables that keep git, ssh and credential helpers from asking anybody anything.
+
+    `GIT_ASKPASS` stays: it is how automation hands over a token.
+    """
+    environ = repository.git.environ
+    ssh = environ.get("GIT_SSH_COMMAND") or repository.git.line("config", "--get", "core.sshCommand")
+    more = {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
+    if ssh or "GIT_SSH" not in environ:
+        more["GIT_SSH_COMMAND"] = f"{ssh or 'ssh'} -oBatchMode=yes"
+    return more
