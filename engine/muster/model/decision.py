@@ -1,7 +1,8 @@
 """Decisions: what muster concluded, why, and until when.
 
 Every stage of the pipeline returns a list of outcomes. A `Decision` sets one field of one object's derived
-part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening.
+part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening; a `Finding`
+is something that only deciding could show to be wrong.
 Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
 """
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.source import Place
 from muster.model.tree import Tree
@@ -64,4 +66,4 @@ class Held:
     horizon: datetime | None = None
 
 
-Outcome: TypeAlias = Decision | Pulse | Held
+Outcome: TypeAlias = Decision | Pulse | Held | Finding

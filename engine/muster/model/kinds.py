@@ -22,9 +22,9 @@ _CLUSTER_LISTS: ListKeys = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """What the registry knows of a kind.
+    """What the registry knows of a kind. There is one instance per kind, so identity is equality.
 
     `versions` are those that are read, the preferred one first; `schema` is the stem of its file in `schemas/`;
     `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other

@@ -1,0 +1,111 @@
+"""From parts to objects, and from objects to a fleet.
+
+An object is the merge of every input part that names it. Parts of one object that contradict each other are a
+finding that names both places, and break that object alone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from muster.fleet import messages
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import merge, overlay
+from muster.fleet.objects import Object
+from muster.fleet.places import places_of
+from muster.fleet.reading import Reading, read
+from muster.fleet.settings import DEFAULTS, Settings
+from muster.model.decision import Path
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS, FLEET, kind_of
+from muster.model.snapshot import Snapshot
+from muster.model.source import Layer, Part, Place
+from muster.model.tree import Tree
+
+_DECLARED = frozenset((kind.group, kind.name) for kind in CLUSTERS)
+
+
+def assemble(snapshot: Snapshot) -> Fleet:
+    """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
+
+    Not validated against schemas: `muster.fleet.validate` does that.
+    """
+    reading = read(snapshot)
+    findings = list(reading.findings)
+    broken = set(reading.broken)
+    objects: dict[ObjectId, Object] = {}
+    for id_, parts in _grouped(reading.parts, Layer.INPUT).items():
+        if not _declared(id_, parts) and id_ not in broken:
+            findings.append(messages.undeclared(id_, parts[0]))
+            continue
+        obj, conflicts = assemble_object(id_, parts)
+        objects[id_] = obj
+        if conflicts:
+            broken.add(id_)
+            findings.extend(_conflict_findings(obj, conflicts))
+    settings = _settings(objects, findings)
+    previous, derived_paths = _previous(reading)
+    return Fleet(
+        objects=objects,
+        previous=previous,
+        settings=settings,
+        builtin={id_: obj for id_, obj in builtin_objects().items() if id_ not in objects},
+        broken=frozenset(broken),
+        unidentified=reading.unidentified,
+        findings=tuple(findings),
+        derived_files=reading.derived_files,
+        derived_paths=derived_paths,
+    )
+
+
+def assemble_object(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path]]:
+    """Merge the parts of one object; also return the paths that more than one of them sets."""
+    ordered = tuple(parts)
+    body = ordered[0].body
+    conflicts: list[Path] = []
+    for part in ordered[1:]:
+        body = merge(body, part.body, kind_of(id_).list_keys, conflicts)
+    return Object(id_, body, ordered), conflicts
+
+
+def _grouped(parts: Iterable[Part], layer: Layer) -> dict[ObjectId, list[Part]]:
+    grouped: dict[ObjectId, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.layer is layer:
+            grouped[part.id].append(part)
+    return grouped
+
+
+def _declared(id_: ObjectId, parts: Iterable[Part]) -> bool:
+    """A cluster exists when somebody gives it a spec; an agent's status alone does not make one."""
+    return (id_.group, id_.kind) not in _DECLARED or any("spec" in part.body for part in parts)
+
+
+def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Finding]:
+    for path in dict.fromkeys(conflicts):
+        places = places_of(obj.parts, path)
+        for place in places[1:]:
+            yield messages.conflict(obj.id, path, place, (places[0],))
+
+
+def _settings(objects: Mapping[ObjectId, Object], findings: list[Finding]) -> Settings:
+    fleets = [obj for id_, obj in sorted(objects.items()) if (id_.group, id_.kind) == (FLEET.group, FLEET.name)]
+    if not fleets:
+        return DEFAULTS
+    for extra in fleets[1:]:
+        first = fleets[0].parts[0]
+        findings.append(messages.second_fleet(extra.parts[0], Place(first.source.label, first.line, 1)))
+    return Settings(spec=fleets[0].spec)
+
+
+def _previous(reading: Reading) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:
+    """What the last run derived. Two derived files of one object are an accident of a moved shard: both count."""
+    previous: dict[ObjectId, Tree] = {}
+    paths: dict[ObjectId, str] = {}
+    for part in reading.parts:
+        if part.layer is Layer.DERIVED:
+            known = previous.get(part.id)
+            previous[part.id] = overlay(known, part.body, kind_of(part.id).list_keys) if known else part.body
+            paths[part.id] = part.source.path
+    return previous, paths

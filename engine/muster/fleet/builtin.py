@@ -1,0 +1,29 @@
+"""The built-in policies: the objects of the bundle's `policies/`, read once per process."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from muster.fleet.bundle import bundle_path
+from muster.fleet.objects import Object
+from muster.fleet.reading import Reading, read_file
+from muster.model.ids import ObjectId
+from muster.model.source import Layer, SourceFile
+
+PREFIX = "builtin:"
+
+
+@cache
+def builtin_objects() -> Mapping[ObjectId, Object]:
+    """Return the bundle's objects by id. RuntimeError if the bundle itself is wrong: a fault of ours."""
+    folder = bundle_path("policies")
+    reading = Reading()
+    for path in sorted(folder.rglob("*.yaml")):
+        read_file(reading, _source(folder, path), Layer.BUILTIN)
+    if reading.findings:
+        raise RuntimeError(f"the built-in policies are damaged: {reading.findings[0].message}")
+    return {part.id: Object(part.id, part.body, (part,)) for part in reading.parts}
+
+
+def _source(folder: Path, path: Path) -> SourceFile:
+    return SourceFile(f"{PREFIX}{path.relative_to(folder).as_posix()}", "", path.read_bytes)

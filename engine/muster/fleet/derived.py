@@ -1,0 +1,113 @@
+"""Derived parts as trees and as files: from decisions to the object that is written under `derived/`.
+
+The bytes are a function of the decisions alone: keys in a fixed order, lists sorted by their key where they have
+one. Only transitions change files, because decisions carry no instant but that of a transition.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+from muster.model.decision import Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import ListKeys, kind_of
+from muster.model.tree import Tree
+from muster.yamlio.emitter import emit
+
+HEADER = "Written by muster. Edits are overwritten by the next reconcile."
+FOLDER = "derived/"
+
+_TOP_ORDER = ("apiVersion", "kind", "metadata", "spec", "status")
+_METADATA_ORDER = ("name", "namespace", "generation", "creationTimestamp", "deletionTimestamp", "labels", "annotations")
+_CONDITION_ORDER = ("type", "status", "reason", "message", "lastTransitionTime", "observedGeneration")
+
+
+def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
+    """Return the partial object that the decisions make, or None where they make nothing."""
+    kind = kind_of(id_)
+    body: Tree = {}
+    for path, decision in decisions.items():
+        if decision.value is not None:
+            _place(body, path, decision.value, kind.list_keys)
+    if not body:
+        return None
+    metadata = body.setdefault("metadata", {})
+    metadata["name"] = id_.name
+    if id_.namespace:
+        metadata["namespace"] = id_.namespace
+    body["apiVersion"], body["kind"] = kind.api_version, kind.name
+    return _ordered(body)
+
+
+def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
+    """Set `path` in a tree under construction, creating mappings, lists and keyed elements on the way."""
+    walked: list[str] = []
+    here = body
+    for position, step in enumerate(path):
+        last = position == len(path) - 1
+        if isinstance(step, tuple):
+            fields = list_keys[".".join(walked)]
+            found = next((e for e in here if tuple(e[name] for name in fields) == step), None)
+            if found is None:
+                found = dict(zip(fields, step, strict=True))
+                here.append(found)
+            if last:
+                found.update(value)
+            here = found
+            continue
+        walked.append(step)
+        if last:
+            here[step] = value
+        else:
+            nested: Tree = [] if isinstance(path[position + 1], tuple) else {}
+            here = here.setdefault(step, nested)
+
+
+def _ordered(body: Tree) -> Tree:
+    """Fix the order of keys and of keyed lists, so that equal decisions give equal bytes."""
+    kind = kind_of(ObjectId(body["apiVersion"].partition("/")[0], body["kind"], "", ""))
+    body["metadata"] = _first(body["metadata"], _METADATA_ORDER)
+    if isinstance(conditions := (body.get("status") or {}).get("conditions"), list):
+        body["status"]["conditions"] = [_first(condition, _CONDITION_ORDER) for condition in conditions]
+    for dotted, fields in kind.list_keys.items():
+        section, _, name = dotted.partition(".")
+        if isinstance(elements := (body.get(section) or {}).get(name), list):
+            body[section][name] = sorted(elements, key=lambda e: [str(e.get(field)) for field in fields])
+    return {
+        key: _sorted(body[key], keep_order=key in ("metadata",))
+        for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))
+        if key in body
+    }
+
+
+def _sorted(section: Tree, *, keep_order: bool) -> Tree:
+    """The section's own fields by name; `status.muster`, bookkeeping, comes last."""
+    if not isinstance(section, dict) or keep_order:
+        return section
+    return {key: section[key] for key in sorted(section, key=lambda name: (name == "muster", name))}
+
+
+def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
+    """The mapping with the keys of `order` first, then the others by name."""
+    rest = sorted(set(mapping) - set(order))
+    return {key: mapping[key] for key in (*order, *rest) if key in mapping}
+
+
+def derived_path(id_: ObjectId, shards: int) -> str:
+    """Return the file of an object's derived part: `derived/<plural>/[<shard>/][<namespace>/]<name>.yaml`."""
+    steps = [FOLDER.rstrip("/"), kind_of(id_).plural]
+    if shards > 1:
+        steps.append(hashlib.sha256(id_.name.encode()).hexdigest()[:2])
+    if id_.namespace:
+        steps.append(id_.namespace)
+    return "/".join((*steps, f"{id_.name}.yaml"))
+
+
+def derived_text(body: Tree) -> str:
+    """Return the file's text."""
+    return emit(body, header=HEADER)
+
+
+def blob_id(text: str) -> str:
+    """Return git's id of a blob with this text."""
+    data = text.encode()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

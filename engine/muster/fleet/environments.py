@@ -1,0 +1,69 @@
+"""The environments of expressions: which variables a policy sees, and their types, read from the schemas.
+
+`schemas/README.md` has the table. Dates and durations in objects are timestamps and durations here.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from muster import cel
+from muster.cel.schema import type_from_schema
+from muster.cel.types import DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, Type
+from muster.fleet.functions import fleet_functions
+from muster.fleet.schemas import common_definitions, schema_of
+from muster.model.kinds import ADAPTER_REPORT, FLEET, LEASE, Kind
+from muster.model.tree import Tree, mapping_at
+
+
+@cache
+def object_type(kind: Kind) -> Type:
+    """The type of an assembled object of a kind."""
+    return type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
+
+
+@cache
+def spec_type(kind: Kind) -> Type:
+    """The type of the spec of a kind."""
+    schema = mapping_at(schema_of(kind), "properties", "spec")
+    return type_from_schema(schema, temporal=True, name=f"{kind.name}.spec", documents=_documents())
+
+
+@cache
+def condition_type() -> Type:
+    """The type of one condition."""
+    schema = mapping_at(common_definitions(), "$defs", "condition")
+    documents = {"": common_definitions(), **_documents()}
+    return type_from_schema(
+        {"$defs": common_definitions()["$defs"], **schema}, temporal=True, name="condition", documents=documents
+    )
+
+
+def _documents() -> Mapping[str, Mapping[str, Tree]]:
+    return {"_common.json": common_definitions()}
+
+
+def policy_environment(kinds: Iterable[Kind], variables: Iterable[str]) -> cel.Env:
+    """Return what the expressions of a policy over objects of these kinds see.
+
+    `variables` are the names that the policy defines for itself.
+    """
+    targets = tuple(kinds)
+    conditions = MapType(STRING, condition_type())
+    own = ObjectType("variables", {name: Field(DYN, required=True) for name in variables})
+    return cel.Env(
+        variables={
+            "self": object_type(targets[0]) if len(targets) == 1 else DYN,
+            "lease": object_type(LEASE),
+            "reported": conditions,
+            "previous": conditions,
+            "conditions": conditions,
+            "reports": ListType(spec_type(ADAPTER_REPORT)),
+            "adapters": ListType(STRING),
+            "generation": INT,
+            "params": MapType(STRING, DYN),
+            "variables": own,
+            "fleet": spec_type(FLEET),
+            "now": TIMESTAMP,
+        },
+        functions=fleet_functions(condition_type()),
+    )

@@ -1,0 +1,127 @@
+"""The expressions of one object: compiled in one environment, each problem reported at its place in the file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from muster import cel
+from muster.cel import ast
+from muster.cel.types import BOOL, STRING
+from muster.fleet.messages import finding
+from muster.fleet.objects import Object
+from muster.fleet.places import expression_place, plain_steps
+from muster.model.finding import Finding, Severity
+from muster.model.kinds import kind_of
+from muster.model.source import Place
+from muster.model.tree import Tree
+
+#: The variables that map condition types to conditions of this run; reading one makes a policy depend on another.
+_CONDITIONS = "conditions"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is either written out or computed: `reason` or `reasonExpression`."""
+
+    literal: str = ""
+    program: cel.Program | None = None
+
+
+@dataclass
+class Compiler:
+    """Compiles an object's expressions, collects what is wrong with them, and which conditions they read."""
+
+    source: Object
+    environment: cel.Env
+    findings: list[Finding] = field(default_factory=list)
+    _reads: set[str] = field(default_factory=set)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any expression has an error."""
+        return any(found.severity is Severity.ERROR for found in self.findings)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The condition types that the expressions read from `conditions`."""
+        return frozenset(self._reads)
+
+    def condition(self, path: tuple[str | int, ...]) -> cel.Program:
+        """Compile the expression at `path`, which must give a bool."""
+        return self._compile(path, replace(self.environment, result=BOOL))
+
+    def value(self, path: tuple[str | int, ...]) -> cel.Program:
+        """Compile the expression at `path`, which may give anything."""
+        return self._compile(path, self.environment)
+
+    def text(self, at: tuple[str | int, ...], name: str) -> Text:
+        """Return the text of field `name`, or compile its sibling `<name>Expression`."""
+        rule = _value(self.source.body, at)
+        if f"{name}Expression" in rule:
+            program = self._compile((*at, f"{name}Expression"), replace(self.environment, result=STRING))
+            return Text(program=program)
+        return Text(literal=str(rule.get(name, "")))
+
+    def _compile(self, path: tuple[str | int, ...], environment: cel.Env) -> cel.Program:
+        text = _value(self.source.body, path)
+        try:
+            program = cel.compile(text, environment)
+        except cel.CompileError as error:
+            self.findings.extend(expression_findings(self.source, path, error))
+            # A policy with an error is dropped whole, so this value is never called.
+            return cast("cel.Program", None)
+        self._reads.update(conditions_read(program.node))
+        return program
+
+
+def _value(body: Tree, path: tuple[str | int, ...]) -> Tree:
+    for step in path:
+        body = body[step]
+    return body
+
+
+def expression_findings(obj: Object, path: tuple[str | int, ...], error: cel.CompileError) -> Iterator[Finding]:
+    """Yield one finding per issue of an expression that did not compile."""
+    code = "MUS301" if isinstance(error, cel.SyntaxIssue) else "MUS302"
+    for issue in error.issues:
+        yield issue_finding(obj, path, issue, "MUS303" if issue.severity is Severity.WARNING else code)
+
+
+def issue_finding(obj: Object, path: tuple[str | int, ...], issue: cel.Issue, code: str) -> Finding:
+    """Return the finding of one issue, at its line and column in the YAML file, with a caret."""
+    place, excerpt = expression_place(obj.parts, path, issue.offset)
+    return finding(
+        code, issue.message, place, hint=issue.hint, object_=obj.id, excerpt=excerpt, severity=issue.severity
+    )
+
+
+def conditions_read(node: ast.Node) -> Iterator[str]:
+    """Yield the condition types that an expression reads.
+
+    As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
+    """
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Index) and _is_conditions(inner.operand):
+            yield from _literal(inner.index)
+        elif isinstance(inner, ast.Select | ast.Has) and _is_conditions(inner.operand):
+            yield inner.field
+        elif isinstance(inner, ast.Call):
+            arguments = inner.args if inner.target is None else (inner.target, *inner.args)
+            if any(_is_conditions(argument) for argument in arguments):
+                for argument in arguments:
+                    yield from _literal(argument)
+
+
+def _is_conditions(node: ast.Node) -> bool:
+    return isinstance(node, ast.Ident) and node.name == _CONDITIONS
+
+
+def _literal(node: ast.Node) -> Iterator[str]:
+    if isinstance(node, ast.Literal) and isinstance(node.value, str):
+        yield node.value
+
+
+def field_place(obj: Object, path: tuple[str | int, ...]) -> Place:
+    """Where a field of the object stands; for messages."""
+    place, _ = expression_place(obj.parts, plain_steps(obj.body, path, kind_of(obj.id).list_keys), 0)
+    return place

@@ -1,0 +1,228 @@
+"""All texts of reading and assembling: what is wrong, the value, and what to do, in one voice."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from muster.fleet.names import did_you_mean
+from muster.fleet.objects import Object
+from muster.model.codes import CODES
+from muster.model.decision import Path
+from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
+from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME
+from muster.model.snapshot import Skipped
+from muster.model.source import Part, Place, SourceFile
+from muster.yamlio.problem import Document, Problem
+
+_PROBLEM_CODES = {
+    "syntax": "MUS001",
+    "tab": "MUS002",
+    "duplicate-key": "MUS003",
+    "alias": "MUS004",
+    "merge-key": "MUS004",
+    "depth": "MUS005",
+    "encoding": "MUS006",
+    "control-character": "MUS007",
+    "size": "MUS008",
+    "too-many-values": "MUS008",
+    "too-many-problems": "MUS001",
+    "directive": "MUS011",
+    "not-a-mapping": "MUS009",
+    "number": "MUS010",
+    "tag": "MUS011",
+    "key": "MUS012",
+}
+_SKIPPED_CODES = {"symlink": "MUS020", "too-large": "MUS022"}
+_SKIPPED_TEXTS = {
+    "symlink": ("symbolic link to {detail} is not followed", "commit the file itself, or ignore the link"),
+    "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
+    "not-utf8-path": ("the path is not UTF-8 and was skipped", "rename the file"),
+    "submodule": ("submodules are not read", "name it in .musterignore, or commit its files"),
+    "not-a-file": ("not a regular file ({detail})", "remove it, or name it in .musterignore"),
+    "unreadable": ("the file could not be read: {detail}", "check its permissions"),
+    "other-ref": ("the ref could not be read: {detail}", "push it again"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a body came from: its file, document and, in a `List`, item."""
+
+    source: SourceFile
+    document: Document
+    item: int | None = None
+
+
+class HasId(Protocol):
+    """Anything with an object's id."""
+
+    @property
+    def id(self) -> ObjectId:
+        """The id."""
+
+
+def finding(
+    code: str,
+    message: str,
+    place: Place = Place(""),  # noqa: B008 - an immutable value
+    *,
+    hint: str = "",
+    object_: ObjectId | None = None,
+    excerpt: str = "",
+    severity: Severity | None = None,
+) -> Finding:
+    """Return a finding of a registered code, with the code's severity unless another is given."""
+    return Finding(
+        code, severity or CODES[code].severity, message, place.file, place.line, place.column, object_, hint, excerpt
+    )
+
+
+def _at(origin: Origin) -> Place:
+    return Place(origin.source.label, origin.document.line, 1)
+
+
+def skipped(skip: Skipped) -> Finding:
+    """A path that was not read."""
+    message, hint = _SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
+    label = f"{skip.ref}:{skip.path}" if skip.ref else skip.path
+    code = _SKIPPED_CODES.get(skip.reason, "MUS021")
+    return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint)
+
+
+def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
+    """A document that could not be read; only a warning where nothing says that it holds an object of a fleet."""
+    return finding(
+        _PROBLEM_CODES.get(problem.kind, "MUS001"),
+        problem.message,
+        Place(source.label, problem.line, problem.column),
+        hint=problem.hint if ours else f"{problem.hint}; or name the file in .musterignore",
+        object_=id_,
+        excerpt=problem.excerpt,
+        severity=None if ours else Severity.WARNING,
+    )
+
+
+def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
+    """A file under derived/ that does not parse."""
+    return finding(
+        "MUS501",
+        f"the derived file is damaged and will be written anew: {problem.message}",
+        Place(source.label, problem.line, problem.column),
+        hint="restore it with git checkout if the times of earlier transitions in it matter",
+    )
+
+
+def item_without_kind(source: SourceFile, document: Document, item: int) -> Finding:
+    """An item of a List that is no object."""
+    message = f"item {item} of the List is not a mapping with apiVersion and kind"
+    return finding("MUS009", message, Place(source.label, document.line, 1), hint="give it both, or remove it")
+
+
+def missing_identity(origin: Origin, message: str) -> Finding:
+    """A document that does not say which object it is a part of."""
+    return finding("MUS103", message, _at(origin), hint="every object needs apiVersion, kind and metadata.name")
+
+
+def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) -> Finding:
+    """A kind that the registry does not have."""
+    if known_group:
+        hint = did_you_mean(name, (kind.name for kind in ALL if kind.group == group))
+    elif name in BY_NAME:
+        hint = f"{name} belongs to {BY_NAME[name].api_version}"
+    else:
+        hint = ""
+    message = f"no kind {name!r} in group {group!r} is known; the document is ignored"
+    return finding(
+        "MUS102", message, _at(origin), hint=hint or "name the file in .musterignore if it is not meant for muster"
+    )
+
+
+def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
+    """A version of a known kind that is not read."""
+    versions = ", ".join(BY_GROUP_KIND[id_.group, id_.kind].versions)
+    message = f"{id_.kind} has no version {version!r} here"
+    return finding("MUS105", message, _at(origin), hint=f"use one of: {versions}", object_=id_)
+
+
+def wrong_namespace(origin: Origin, id_: ObjectId, *, namespaced: bool) -> Finding:
+    """A namespace where there is none, or the other way round."""
+    if namespaced:
+        return finding("MUS104", f"{id_.kind} {id_.name!r} has no metadata.namespace", _at(origin),
+                       hint="add metadata.namespace", object_=id_)  # fmt: skip
+    return finding("MUS104", f"{id_.kind} is cluster-scoped but {id_.name!r} has namespace {id_.namespace!r}",
+                   _at(origin), hint="remove metadata.namespace", object_=id_)  # fmt: skip
+
+
+def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
+    """A name that must never become a path."""
+    message = f"{id_.name if not id_.namespace else f'{id_.namespace}/{id_.name}'!r} is not a valid name"
+    return finding("MUS205", message, _at(origin),
+                   hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
+
+
+def path_text(path: Path | Sequence[str | int | tuple[str, ...]]) -> str:
+    """`spec.taints[dedicated,NoSelect].value`: how messages name a field."""
+    text = ""
+    for step in path:
+        if isinstance(step, tuple):
+            text += f"[{','.join(step)}]"
+        elif isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) -> Finding:
+    """Two files that set the same field."""
+    elsewhere = ", ".join(str(place) for place in others)
+    return finding(
+        "MUS101",
+        f"{path_text(path)} of {id_} is also set at {elsewhere}",
+        here,
+        hint="one file, one writer: remove the field from one of them",
+        object_=id_,
+    )
+
+
+def undeclared(id_: ObjectId, part: Part) -> Finding:
+    """A cluster that only agents speak of."""
+    return finding(
+        "MUS107",
+        f"{id_} is reported here, but no file declares it with a spec",
+        Place(part.source.label, part.line, 1),
+        hint=f"commit a {id_.kind} named {id_.name!r} with a spec, or remove this file",
+        object_=id_,
+    )
+
+
+def second_fleet(part: Part, first: Place) -> Finding:
+    """More than one Fleet object."""
+    return finding("MUS108", f"a second Fleet object; the first is at {first}", Place(part.source.label, part.line, 1),
+                   hint="keep one Fleet per repository", object_=part.id)  # fmt: skip
+
+
+def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
+    """Two policies that decide one condition."""
+    part, other = policy.parts[0], rival.parts[0]
+    return finding(
+        "MUS311",
+        f"{policy.id} decides {type_}, and so does {rival.id} at {Place(other.source.label, other.line)}",
+        Place(part.source.label, part.line, 1),
+        hint="give one of them another type or target; to replace a built-in policy, use its name",
+        object_=policy.id,
+    )
+
+
+def policy_circle(policy: Object, circle: Iterable[HasId]) -> Finding:
+    """Policies that read each other's conditions in a circle, or wait for one that does."""
+    part = policy.parts[0]
+    names = ", ".join(str(member.id) for member in circle)
+    return finding(
+        "MUS312",
+        f"{policy.id} reads a condition that depends on its own: {names}",
+        Place(part.source.label, part.line, 1),
+        hint="break the circle: read `previous` instead of `conditions` in one of them",
+        object_=policy.id,
+    )

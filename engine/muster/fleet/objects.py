@@ -1,0 +1,54 @@
+"""Objects as assembled from their input parts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from muster.model.ids import ObjectId
+from muster.model.kinds import Kind, kind_of
+from muster.model.source import Part
+from muster.model.tree import Tree, dig
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One object as assembled from its input parts.
+
+    `body` is the merge of all of them. `parts` has at least one element, sorted by file.
+    """
+
+    id: ObjectId
+    body: Tree
+    parts: tuple[Part, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The registry's entry."""
+        return kind_of(self.id)
+
+    @property
+    def spec(self) -> dict[str, Tree]:
+        """The spec, empty where there is none."""
+        value = dig(self.body, "spec")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """`metadata.labels`, empty where there are none."""
+        value = dig(self.body, "metadata", "labels")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """`metadata.annotations`, empty where there are none."""
+        value = dig(self.body, "metadata", "annotations")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the object is marked for deletion."""
+        return dig(self.body, "metadata", "deletionTimestamp") is not None
+
+
+def by_type(conditions: Iterable[Tree]) -> dict[str, Tree]:
+    """Condition by its type; those without one are left out."""
+    return {name: condition for condition in conditions if isinstance(name := condition.get("type"), str)}

@@ -1,0 +1,81 @@
+"""From a field of an object to the file, line and column where it was written."""
+
+from collections.abc import Iterable
+
+from muster.fleet.merge import leaf_at
+from muster.model.decision import Path
+from muster.model.kinds import ListKeys, kind_of
+from muster.model.source import Part, Place
+from muster.model.tree import Tree
+from muster.yamlio.excerpt import excerpt
+from muster.yamlio.positions import locate
+from muster.yamlio.scalars import Position, position_in_scalar
+
+
+def place_of(parts: Iterable[Part], path: Path | tuple[str | int, ...]) -> Place:
+    """Return where the field is set, or the nearest ancestor of it that any part sets.
+
+    Costs a second parse of one file: for messages, never for the hot path.
+    """
+    best: tuple[int, Place] = (-1, Place(""))
+    for part in parts:
+        steps = plain_steps(part.body, path, kind_of(part.id).list_keys)
+        if len(steps) > best[0]:
+            best = (len(steps), _locate(part, steps))
+    return best[1]
+
+
+def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
+    """Return every place at which a part sets the field itself."""
+    return [
+        _locate(part, plain_steps(part.body, path, kind_of(part.id).list_keys))
+        for part in parts
+        if leaf_at(part.body, path, kind_of(part.id).list_keys)[0]
+    ]
+
+
+def plain_steps(body: Tree, path: Path | tuple[str | int, ...], list_keys: ListKeys) -> tuple[str | int, ...]:
+    """Translate a path to keys and indices, as far as the body has it."""
+    steps: list[str | int] = []
+    named: list[str] = []
+    for step in path:
+        if isinstance(step, tuple):
+            fields = list_keys.get(".".join(named), ())
+            if not isinstance(body, list):
+                break
+            index = next(
+                (i for i, e in enumerate(body) if isinstance(e, dict) and tuple(e.get(f) for f in fields) == step), None
+            )
+            if index is None:
+                break
+            steps.append(index)
+            body = body[index]
+        elif isinstance(step, int):
+            if not isinstance(body, list) or step >= len(body):
+                break
+            steps.append(step)
+            body = body[step]
+        else:
+            if not isinstance(body, dict) or step not in body:
+                break
+            steps.append(step)
+            named.append(step)
+            body = body[step]
+    return tuple(steps)
+
+
+def _locate(part: Part, steps: tuple[str | int, ...]) -> Place:
+    inside = ("items", part.item, *steps) if part.item is not None else steps
+    mark = locate(part.source.read(), part.index, inside, label=part.source.label)
+    return Place(part.source.label, mark.line, mark.column)
+
+
+def expression_place(parts: Iterable[Part], path: tuple[str | int, ...], offset: int) -> tuple[Place, str]:
+    """Return where a character of the text at `path` stands, and that source line with a caret below it."""
+    part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
+    inside = ("items", part.item, *path) if part.item is not None else path
+    data = part.source.read()
+    mark = locate(data, part.index, inside, label=part.source.label)
+    lines = data.decode("utf-8", "replace").splitlines()
+    at = position_in_scalar(lines, Position(mark.value_line, mark.value_column), mark.style, offset)
+    return Place(part.source.label, at.line, at.column), excerpt(data, at.line, at.column)

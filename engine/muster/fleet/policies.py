@@ -1,0 +1,208 @@
+"""Policies, compiled: from objects of the policy kinds to rules that can be asked.
+
+Compiling finds what is wrong with a policy once, at its place in the file; deciding only evaluates. The
+expressions of one policy share one environment, so that the checker knows every name and field.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+from muster import cel
+from muster.fleet.environments import policy_environment
+from muster.fleet.expressions import Compiler, Text
+from muster.fleet.objects import Object
+from muster.fleet.selectors import LabelSelector
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import BY_NAME, Kind
+from muster.model.times import parse_duration
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+#: Where an expression stands in its policy.
+At: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which objects a policy speaks of."""
+
+    kinds: tuple[Kind, ...]
+    selector: LabelSelector
+    namespaces: frozenset[str]
+
+    def selects(self, obj: Object) -> bool:
+        """Whether the policy applies to an object of one of its kinds."""
+        return (not self.namespaces or obj.id.namespace in self.namespaces) and self.selector.matches(obj.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A `matchConditions` entry: where one does not hold, the policy says nothing."""
+
+    name: str
+    when: cel.Program
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a ConditionPolicy; the first whose `when` holds decides. No `when` always holds."""
+
+    name: str
+    when: cel.Program | None
+    status: Text
+    reason: Text
+    message: Text
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What all compiled policies share. `params` is the policy's own map, `variables` are evaluated lazily."""
+
+    id: ObjectId
+    source: Object
+    target: Target
+    guards: tuple[Guard, ...]
+    variables: Mapping[str, cel.Program]
+    params: Tree
+
+    @property
+    def label(self) -> str:
+        """How reasons and messages name the policy."""
+        return str(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionPolicy(Policy):
+    """Decides one condition. `hold_for`: how long an outcome must last before it is adopted, by status."""
+
+    type: str
+    rules: tuple[Rule, ...]
+    hold_for: Mapping[str, timedelta]
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TaintRule:
+    """One taint of a TaintPolicy and when it is there."""
+
+    key: str
+    value: str | None
+    effect: str
+    when: cel.Program
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class TaintPolicy(Policy):
+    """Decides taints."""
+
+    taints: tuple[TaintRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing."""
+
+    conditions: tuple[ConditionPolicy, ...]
+    taints: tuple[TaintPolicy, ...]
+    findings: tuple[Finding, ...]
+
+
+NOTHING = Compiled((), (), ())
+
+
+def compile_condition_policy(obj: Object) -> tuple[ConditionPolicy | None, list[Finding]]:
+    """Compile one ConditionPolicy; None where it has an error."""
+    return _compile(obj, _condition_policy)
+
+
+def compile_taint_policy(obj: Object) -> tuple[TaintPolicy | None, list[Finding]]:
+    """Compile one TaintPolicy; None where it has an error."""
+    return _compile(obj, _taint_policy)
+
+
+def _compile(obj: Object, build: Callable[[Object, Compiler], Tree]) -> tuple[Tree, list[Finding]]:
+    target = _target(obj)
+    names = [variable["name"] for variable in mappings_at(obj.spec, "variables") if "name" in variable]
+    compiler = Compiler(obj, policy_environment(target.kinds, names))
+    policy = build(obj, compiler)
+    return (None if compiler.failed else policy), compiler.findings
+
+
+def _condition_policy(obj: Object, compiler: Compiler) -> ConditionPolicy:
+    rules = []
+    for index, rule in enumerate(mappings_at(obj.spec, "rules")):
+        at = ("spec", "rules", index)
+        rules.append(
+            Rule(
+                name=str(rule.get("name", index)),
+                when=compiler.condition((*at, "when")) if "when" in rule else None,
+                status=compiler.text(at, "status"),
+                reason=compiler.text(at, "reason"),
+                message=compiler.text(at, "message"),
+                at=at,
+            )
+        )
+    hold_for = {status: parse_duration(span) for status, span in mapping_at(obj.spec, "holdFor").items()}
+    return ConditionPolicy(
+        **_common(obj, compiler), type=obj.spec["type"], rules=tuple(rules), hold_for=hold_for, reads=compiler.reads
+    )
+
+
+def _taint_policy(obj: Object, compiler: Compiler) -> TaintPolicy:
+    taints = []
+    for index, taint in enumerate(mappings_at(obj.spec, "taints")):
+        at = ("spec", "taints", index, "when")
+        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], compiler.condition(at), at))
+    return TaintPolicy(**_common(obj, compiler), taints=tuple(taints))
+
+
+def _common(obj: Object, compiler: Compiler) -> dict[str, Tree]:
+    guards = []
+    for index, guard in enumerate(mappings_at(obj.spec, "matchConditions")):
+        at = ("spec", "matchConditions", index, "expression")
+        guards.append(Guard(str(guard.get("name", index)), compiler.condition(at), at))
+    variables = {
+        variable["name"]: compiler.value(("spec", "variables", index, "expression"))
+        for index, variable in enumerate(mappings_at(obj.spec, "variables"))
+    }
+    return {
+        "id": obj.id, "source": obj, "target": _target(obj), "guards": tuple(guards), "variables": variables,
+        "params": mapping_at(obj.spec, "params"),
+    }  # fmt: skip
+
+
+def _target(obj: Object) -> Target:
+    target = mapping_at(obj.spec, "target")
+    named = target.get("kinds") or [target.get("kind")]
+    kinds = tuple(BY_NAME[name] for name in named if name in BY_NAME)
+    return Target(kinds, LabelSelector.parse(target.get("selector")), frozenset(target.get("namespaces") or ()))
+
+
+def in_reading_order(policies: Iterable[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[ConditionPolicy]]:
+    """Return the policies so that each comes after those whose conditions it reads, and those in a circle."""
+    waiting = sorted(policies, key=lambda policy: policy.id)
+    decided_by: dict[str, set[ObjectId]] = {}
+    for policy in waiting:
+        decided_by.setdefault(policy.type, set()).add(policy.id)
+    needs = {
+        policy.id: {id_ for type_ in policy.reads for id_ in decided_by.get(type_, ())} - {policy.id}
+        for policy in waiting
+    }
+    ordered: list[ConditionPolicy] = []
+    placed: set[ObjectId] = set()
+    while ready := [policy for policy in waiting if needs[policy.id] <= placed]:
+        ordered.extend(ready)
+        placed.update(policy.id for policy in ready)
+        waiting = [policy for policy in waiting if policy.id not in placed]
+    return ordered, waiting
+
+
+def type_of(policy: Object) -> str:
+    """The condition type that a ConditionPolicy's object names; empty where it names none."""
+    value = dig(policy.body, "spec", "type")
+    return value if isinstance(value, str) else ""

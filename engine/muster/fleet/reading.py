@@ -1,0 +1,151 @@
+"""From the files of a snapshot to the parts of objects.
+
+Every file is read on its own: what is wrong with one never hides another. A document without both `apiVersion`
+and `kind` is somebody else's and is passed over in silence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from muster.fleet import messages
+from muster.fleet.derived import FOLDER
+from muster.fleet.names import is_safe
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import ALL, BY_GROUP_KIND, Kind
+from muster.model.snapshot import Snapshot
+from muster.model.source import Layer, Part, SourceFile
+from muster.model.tree import Tree, dig
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Document, Identity, Loaded
+
+_GROUPS = frozenset(kind.group for kind in ALL)
+
+
+@dataclass
+class Reading:
+    """What was read: parts in order of file and document, findings, and what could not be read.
+
+    `broken` are objects that a broken document holds; `unidentified` is set when a broken document does not even
+    say what it holds.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    broken: set[ObjectId] = field(default_factory=set)
+    unidentified: bool = False
+    derived_files: dict[str, str] = field(default_factory=dict)
+
+
+def read(snapshot: Snapshot) -> Reading:
+    """Read every file of the snapshot."""
+    reading = Reading()
+    for source in snapshot.files():
+        if _hidden(source.path):
+            continue
+        read_file(reading, source, layer_of(source))
+    reading.findings.extend(messages.skipped(skipped) for skipped in snapshot.skipped)
+    # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
+    reading.unidentified |= any(skipped.reason in ("too-large", "unreadable") for skipped in snapshot.skipped)
+    return reading
+
+
+def _hidden(path: str) -> bool:
+    """Whether a folder or file on the way begins with a dot: settings of other tools (.github, .gitlab-ci.yml)."""
+    return path.startswith(".") or "/." in path
+
+
+def layer_of(source: SourceFile) -> Layer:
+    """Everything under `derived/` of the evaluated revision is muster's own word; all else is input."""
+    return Layer.DERIVED if source.path.startswith(FOLDER) and not source.ref else Layer.INPUT
+
+
+def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
+    """Add a file's parts and findings to the reading."""
+    if layer is Layer.DERIVED:
+        reading.derived_files[source.path] = source.oid
+    data = source.read()
+    loaded = load_documents(data, source.label)
+    ours = layer is Layer.DERIVED or (b"apiVersion" in data and b"kind" in data)
+    _add_problems(reading, source, layer, loaded, ours=ours)
+    for document in loaded.documents:
+        for item, body in _unwrapped(document):
+            _add_body(reading, source, layer, document, item, body)
+
+
+def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
+    """The document itself, or the items of a `List`."""
+    body = document.body
+    if body.get("kind") == "List" and body.get("apiVersion") == "v1" and isinstance(body.get("items"), list):
+        yield from enumerate(body["items"])
+    else:
+        yield None, body
+
+
+def _add_body(
+    reading: Reading, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
+) -> None:
+    """Turn one document into a part, or into the finding that says why not."""
+    if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
+        if item is not None:
+            reading.findings.append(messages.item_without_kind(source, document, item))
+        return
+    place = messages.Origin(source, document, item)
+    api_version, name = body["apiVersion"], body["kind"]
+    if not isinstance(api_version, str) or not isinstance(name, str):
+        reading.findings.append(messages.missing_identity(place, "apiVersion and kind must be texts"))
+        reading.unidentified = True
+        return
+    group, _, version = api_version.rpartition("/")
+    kind = BY_GROUP_KIND.get((group, name))
+    if kind is None:
+        # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
+        reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
+        return
+    id_ = _identity(reading, place, kind, body)
+    if id_ is None:
+        return
+    if version not in kind.versions:
+        reading.findings.append(messages.unsupported_version(place, id_, version))
+        reading.broken.add(id_)
+        return
+    reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
+
+
+def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree) -> ObjectId | None:
+    """The object that a body belongs to; None, with a finding, where it does not say so properly."""
+    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+    if not isinstance(name, str) or not name:
+        reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
+        reading.unidentified = True
+        return None
+    namespace = namespace if isinstance(namespace, str) else ""
+    id_ = kind.id(name, namespace)
+    if kind.namespaced != bool(namespace):
+        reading.findings.append(messages.wrong_namespace(place, id_, namespaced=kind.namespaced))
+        reading.broken.add(id_)
+        return None
+    if not is_safe(name) or (namespace and not is_safe(namespace)):
+        reading.findings.append(messages.malformed_name(place, id_))
+        return None
+    return id_
+
+
+def _add_problems(reading: Reading, source: SourceFile, layer: Layer, loaded: Loaded, *, ours: bool) -> None:
+    """Record what of a file could not be read, and which objects suffer from it."""
+    if layer is Layer.DERIVED:
+        reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
+        return
+    for problem in loaded.problems:
+        id_ = identified(problem.identity)
+        reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
+        reading.unidentified |= ours and id_ is None
+    reading.broken.update(id_ for identity in loaded.lost if (id_ := identified(identity)))
+
+
+def identified(identity: Identity | None) -> ObjectId | None:
+    """The object that a broken document seems to hold; None where it names no object of a known kind."""
+    if identity is None or not identity.name:
+        return None
+    kind = BY_GROUP_KIND.get((identity.api_version.rpartition("/")[0], identity.kind))
+    return kind.id(identity.name, identity.namespace) if kind else None

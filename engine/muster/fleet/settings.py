@@ -1,0 +1,36 @@
+"""The Fleet object's settings, with their defaults: one typed view of one kind."""
+
+from dataclasses import dataclass
+
+from muster.model.tree import Tree, dig
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `kind: Fleet` says. `spec` is its spec as written, which policies see as `fleet`."""
+
+    spec: Tree
+
+    def get(self, *path: str) -> Tree:
+        """The value at `path` of the spec; None where the fleet does not say."""
+        return dig(self.spec, *path)
+
+    @property
+    def shards(self) -> int:
+        """Into how many folders each kind's derived files are spread: 1 (flat) or 256."""
+        value = self.get("derived", "shards")
+        return value if isinstance(value, int) and value > 1 else 1
+
+    @property
+    def derived_branch(self) -> str:
+        """The branch that carries `derived/`; empty for the branch that is reconciled."""
+        value = self.get("derived", "branch")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def skip_ci(self) -> bool:
+        """Whether muster's commits carry `[skip ci]`."""
+        return self.get("commit", "skipCI") is True
+
+
+DEFAULTS = Settings(spec={})

@@ -1,0 +1,90 @@
+"""Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muster.fleet import messages
+from muster.fleet.fleet import Fleet
+from muster.fleet.policies import (
+    Compiled,
+    ConditionPolicy,
+    Policy,
+    TaintPolicy,
+    compile_condition_policy,
+    compile_taint_policy,
+    in_reading_order,
+)
+from muster.fleet.schema_findings import schema_findings
+from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
+from muster.model.kinds import CONDITION_POLICY, TAINT_POLICY
+
+
+def validate(fleet: Fleet) -> Fleet:
+    """Return the fleet with its policies compiled and every invalid object among the broken ones."""
+    findings = list(fleet.findings)
+    broken = set(fleet.broken)
+    for id_ in sorted(fleet.objects):
+        if id_ not in broken and (found := schema_findings(fleet.objects[id_])):
+            findings.extend(found)
+            broken.add(id_)
+    checked = replace(fleet, broken=frozenset(broken))
+    compiled = compile_policies(checked)
+    findings.extend(compiled.findings)
+    broken.update(errors_of(compiled.findings))
+    return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
+
+
+def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:
+    """The objects that an error speaks of."""
+    return {found.object for found in findings if found.object and found.severity is Severity.ERROR}
+
+
+def compile_policies(fleet: Fleet) -> Compiled:
+    """Compile the policies of the fleet and, where it does not replace them, of the bundle.
+
+    A policy that a fleet breaks does not bring its built-in namesake back: what it decided is kept.
+    """
+    findings: list[Finding] = []
+    conditions: list[ConditionPolicy] = []
+    for obj in fleet.policies(CONDITION_POLICY):
+        policy, found = compile_condition_policy(obj)
+        findings.extend(found)
+        if policy is not None:
+            conditions.append(policy)
+    taints: list[TaintPolicy] = []
+    for obj in fleet.policies(TAINT_POLICY):
+        taint_policy, found = compile_taint_policy(obj)
+        findings.extend(found)
+        if taint_policy is not None:
+            taints.append(taint_policy)
+    conditions, rivals = _without_rivals(conditions)
+    ordered, circle = in_reading_order(conditions)
+    findings.extend(rivals)
+    findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
+    return Compiled(tuple(ordered), tuple(taints), tuple(findings))
+
+
+def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
+    """Two policies may share a condition only where their targets cannot meet; the later by name loses."""
+    kept: list[ConditionPolicy] = []
+    findings: list[Finding] = []
+    for policy in sorted(policies, key=lambda candidate: candidate.id):
+        rival = next((other for other in kept if other.type == policy.type and _meet(other, policy)), None)
+        if rival is None:
+            kept.append(policy)
+        else:
+            findings.append(messages.rival_policies(policy.source, rival.source, policy.type))
+    return kept, findings
+
+
+def _meet(one: Policy, other: Policy) -> bool:
+    """Whether two policies may speak of one object, as far as kinds and namespaces tell.
+
+    Label selectors are not compared: two of them may well be disjoint, and the pipeline lets the first win.
+    """
+    if not set(one.target.kinds) & set(other.target.kinds):
+        return False
+    spaces, others = one.target.namespaces, other.target.namespaces
+    selective = bool(one.target.selector.requirements or other.target.selector.requirements)
+    return (not spaces or not others or bool(spaces & others)) and not selective

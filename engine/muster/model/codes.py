@@ -1,0 +1,94 @@
+"""The register of finding codes: each is given once, means one thing for ever, and is explained here.
+
+`docs/errors.md` is generated from this table. Numbers tell the room: 0xx reading files, 1xx assembling objects,
+2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from muster.model.finding import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of finding: `title` in a few words, `explanation` for docs/errors.md: what it means, why it is
+    refused, what muster does meanwhile, and how to mend it."""
+
+    name: str
+    severity: Severity
+    title: str
+    explanation: str
+
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+_TABLE = (
+    # -- 0xx: reading files
+    Code("MUS001", _E, "not YAML", "The file does not parse as YAML. Documents before the broken one still count."),
+    Code("MUS002", _E, "tab in the indentation", "YAML forbids tabs in indentation. Replace them by spaces."),
+    Code("MUS003", _E, "duplicate key",
+         "A mapping has the same key twice. YAML readers silently keep one of them, so muster refuses both."),
+    Code("MUS004", _E, "anchors, aliases and merge keys",
+         "Anchors and aliases can grow a small file without bound and hide what a field's value is. Write the value "
+         "out where it is used."),
+    Code("MUS005", _E, "nested too deeply", "The document nests deeper than any object of a fleet does."),
+    Code("MUS006", _E, "not UTF-8", "Files are read as UTF-8 only. Convert the file, for example with iconv."),
+    Code("MUS007", _E, "control character", "The file holds a character that no text needs and terminals obey."),
+    Code("MUS008", _E, "too large", "The file is larger than any object needs to be and was not read."),
+    Code("MUS009", _E, "not a mapping", "A document must be a mapping with apiVersion and kind."),
+    Code("MUS010", _E, "ambiguous number",
+         "YAML readers disagree on this unquoted value, or no JSON number can carry it: 624e769365028171 is a "
+         "commit id to a person and infinity to a parser. Quote it."),
+    Code("MUS011", _E, "explicit tag", "Tags such as !!python/object or !!binary are not part of a fleet's language."),
+    Code("MUS012", _E, "unsupported key", "Keys are plain or quoted strings."),
+    Code("MUS020", _W, "symbolic link", "Symbolic links are not followed: what they point at may lie outside the "
+         "repository. Commit the file itself."),
+    Code("MUS021", _W, "unreadable path", "The path could not be read: it is not UTF-8, or not a regular file."),
+    Code("MUS022", _E, "file too large to read", "Files over the size limit are not read at all."),
+    # -- 1xx: assembling
+    Code("MUS101", _E, "field set twice",
+         "Two files set the same field of one object. One file, one writer: remove the field from one of them. Until "
+         "then the object keeps its last derived state."),
+    Code("MUS102", _W, "unknown kind", "No kind of this group and name is known, so the document is ignored."),
+    Code("MUS103", _E, "missing identity", "An object needs apiVersion, kind and metadata.name."),
+    Code("MUS104", _E, "wrong namespace",
+         "A namespaced kind needs metadata.namespace; a cluster-scoped kind has none."),
+    Code("MUS105", _E, "unsupported version", "The kind is known, this version of it is not."),
+    Code("MUS106", _E, "speaks for another cluster",
+         "A part on an agent's ref speaks for something that is not that agent's own. It is refused; the agent's "
+         "other parts still count."),
+    Code("MUS107", _W, "status without a declaration",
+         "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
+    Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
+    Code("MUS109", _E, "part holds a kind that only muster writes", "This kind is derived; it cannot be an input."),
+    # -- 2xx: schema and references
+    Code("MUS201", _E, "unknown field", "The schema has no such field. The nearest name is given where there is one."),
+    Code("MUS202", _E, "wrong type", "The value has another type than the schema's."),
+    Code("MUS203", _E, "value not allowed", "The value is not one of those that the schema allows."),
+    Code("MUS204", _E, "missing field", "A required field is missing in all files of the object."),
+    Code("MUS205", _E, "malformed value", "The value does not have the form that the schema asks for."),
+    Code("MUS206", _E, "out of bounds", "A number, list or text is smaller or larger than the schema allows."),
+    Code("MUS207", _E, "invalid object", "The object violates a rule of its schema."),
+    Code("MUS210", _W, "unknown reference", "The object names another one that does not exist."),
+    # -- 3xx: expressions and policies
+    Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
+    Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),
+    Code("MUS303", _W, "suspicious expression", "The expression is valid but can never be true, or is never reached."),
+    Code("MUS304", _E, "expression too costly", "The expression's estimated cost is over the limit."),
+    Code("MUS310", _E, "policy without rules", "A policy needs at least one rule to decide anything."),
+    Code("MUS311", _E, "two policies decide one condition",
+         "Two policies decide the same condition of the same objects. Give one of them another type or target."),
+    Code("MUS312", _E, "policies depend on each other in a circle",
+         "Conditions that policies read must form no circle."),
+    # -- 4xx: deciding
+    Code("MUS401", _E, "expression failed",
+         "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "
+         "never counts as true and never as healthy."),
+    # -- 5xx: derived state
+    Code("MUS501", _W, "derived file is damaged",
+         "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),
+)  # fmt: skip
+
+CODES: Mapping[str, Code] = MappingProxyType({code.name: code for code in _TABLE})
