@@ -1,0 +1,133 @@
+"""Conditions: each ConditionPolicy's first rule that holds decides.
+
+Policies run in the order in which they read each other's conditions. An expression that fails never counts as
+true and never as healthy: the condition becomes Unknown with reason `PolicyError` and says which rule failed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster import cel
+from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.scope import Scopes, generation_of
+from muster.decide.transitions import condition
+from muster.fleet.expressions import Text
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.policies import At, ConditionPolicy, Guard, Rule
+from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
+from muster.model.kinds import ALL, CONDITION_POLICY
+from muster.model.tree import Tree
+
+POLICY_ERROR = "PolicyError"
+_KEPT = Because("kept", text="a policy has an error, so the conditions that it may decide stay as they are")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a policy says of an object: the condition's status, reason and message, and the rule that said so."""
+
+    status: str
+    reason: str
+    message: str
+    rule: str
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide every condition that a policy of the fleet or the bundle decides."""
+    scopes, failures = Scopes.of(fleet, now), Failures()
+    for obj in fleet.of(*(kind for kind in ALL if kind.counted)):
+        yield from object_conditions(scopes, obj, now, failures)
+    yield from failures.findings()
+
+
+def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Failures) -> Iterator[Decision]:
+    """Decide the conditions of one object."""
+    base = scopes.base(obj)
+    conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
+    previous: dict[str, Tree] = base["previous"]  # type: ignore[assignment]
+    generation = generation_of(scopes.fleet, obj.id)
+    for policy in scopes.fleet.compiled.conditions:
+        if obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+            continue
+        scopes.clock.reset()
+        try:
+            verdict = judge(policy, scopes.for_policy(policy, base), scopes.clock)
+        except PolicyFailure as failure:
+            failures.add(policy, failure, obj.id)
+            verdict = Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
+        path = ("status", "conditions", (policy.type,))
+        if verdict is None:
+            if scopes.clock.horizon is not None:
+                yield Decision(obj.id, path, None, Because(policy.label), scopes.clock.horizon)
+            continue
+        decided = condition(
+            previous.get(policy.type),
+            status=verdict.status, reason=verdict.reason, message=verdict.message, now=now, generation=generation,
+        )  # fmt: skip
+        conditions[policy.type] = {"type": policy.type, **decided}
+        because = Because(f"{policy.label}#{verdict.rule}")
+        yield Decision(obj.id, path, decided, because, scopes.clock.horizon)
+    yield from _kept(scopes, obj, conditions)
+
+
+def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
+    """While a policy cannot be read, what it decided before stays: an error in a rule is no news of a cluster."""
+    if not scopes.fleet.uncertain(CONDITION_POLICY):
+        return
+    for type_, before in scopes.fleet.conditions_before(obj.id).items():
+        if type_ not in conditions:
+            value = {name: field for name, field in before.items() if name != "type"}
+            yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
+
+
+def judge(policy: ConditionPolicy, scope: dict[str, object], clock: cel.Clock) -> Verdict | None:
+    """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
+    if not guards_hold(policy.guards, scope, clock):
+        return None
+    for rule in policy.rules:
+        if rule.when is None or holds(rule.when, scope, clock, rule.name, (*rule.at, "when")):
+            return _verdict(rule, scope, clock)
+    return None
+
+
+def guards_hold(guards: Iterable[Guard], scope: dict[str, object], clock: cel.Clock) -> bool:
+    """Whether all `matchConditions` hold. PolicyFailure where one cannot be evaluated."""
+    return all(holds(guard.when, scope, clock, guard.name, guard.at) for guard in guards)
+
+
+def holds(program: cel.Program, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> bool:
+    """Whether the expression gives true. PolicyFailure where it fails or gives no bool."""
+    value = _value(program, scope, clock, rule, at)
+    if not isinstance(value, bool):
+        raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not true or false"))
+    return value
+
+
+def _verdict(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> Verdict:
+    status, reason, message = (
+        _text(text, scope, clock, rule.name, (*rule.at, f"{name}Expression"))
+        for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
+    )
+    if status not in ("True", "False", "Unknown"):
+        error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
+        raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
+    return Verdict(status, reason, message, rule.name)
+
+
+def _text(text: Text, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> str:
+    if text.program is None:
+        return text.literal
+    value = _value(text.program, scope, clock, rule, at)
+    if not isinstance(value, str):
+        raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not a text"))
+    return value
+
+
+def _value(program: cel.Program, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> object:
+    result = program.run(scope, clock=clock)
+    if result.error is not None:
+        raise PolicyFailure(rule, at, result.error)
+    return result.value

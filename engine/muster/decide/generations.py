@@ -1,0 +1,45 @@
+"""Generations: a spec's change is counted, +1 each time, as an API server would.
+
+What is compared is a digest of the spec as people and agents wrote it; derived taints are no change of anybody's
+wish. Labels and annotations do not count (HyperFleet's seed: only a spec change makes a resource not Ready).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision
+from muster.model.kinds import ALL
+from muster.model.tree import Tree, dig
+
+DIGEST = "muster.dev/spec-digest"
+_COUNTED = tuple(kind for kind in ALL if kind.counted)
+_BECAUSE = Because("generations")
+
+
+def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+    """Decide `metadata.generation` of every object whose kind is counted."""
+    for obj in fleet.of(*_COUNTED):
+        digest = spec_digest(obj.spec)
+        yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, digest), _BECAUSE)
+        yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
+
+
+def _generation(fleet: Fleet, obj: Object, digest: str) -> int:
+    """The last generation, one more where the spec changed, never less than what the object says of itself."""
+    written = dig(obj.body, "metadata", "generation")
+    own = written if isinstance(written, int) and not isinstance(written, bool) else 1
+    last = fleet.before(obj.id, "metadata", "generation")
+    if not isinstance(last, int) or isinstance(last, bool):
+        return own
+    changed: bool = fleet.before(obj.id, "metadata", "annotations", DIGEST) != digest
+    return max(last + int(changed), own)
+
+
+def spec_digest(spec: Tree) -> str:
+    """Return 12 hex digits that change when the spec's data does; formatting and comments do not count."""
+    canonical = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]

@@ -1,0 +1,30 @@
+"""The pipeline: the ordered list of stages, and nothing else.
+
+Each stage is a pure function `stage(fleet, now) -> outcomes`; what it decides is visible to the next one through
+the fleet. A new stage is one new module and one line here.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TypeAlias
+
+from muster.decide import conditions, generations, kept, registration, taints
+from muster.fleet.fleet import Fleet
+from muster.model.decision import Outcome
+
+Stage: TypeAlias = Callable[[Fleet, datetime], Iterable[Outcome]]
+
+STAGES: tuple[tuple[str, Stage], ...] = (
+    ("kept", kept.stage),
+    ("generations", generations.stage),
+    ("registration", registration.stage),
+    ("conditions", conditions.stage),
+    ("taints", taints.stage),
+)
+
+
+def run(fleet: Fleet, now: datetime) -> Fleet:
+    """Run every stage once at the instant `now` and return the fleet with all that was decided."""
+    for _, stage in STAGES:
+        fleet = fleet.with_outcomes(stage(fleet, now))
+    return fleet

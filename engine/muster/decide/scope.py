@@ -1,0 +1,82 @@
+"""What an expression sees of one object: the variables of the design's table, built once per object.
+
+The values are the very trees that loading gave; nothing is copied or converted. Policy variables are computed when
+first used, at most once per object and policy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster import cel
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import effective_leases
+from muster.fleet.objects import Object
+from muster.fleet.policies import Policy
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS
+from muster.model.tree import Tree, dig
+
+_CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
+
+
+class LazyVariables(dict[str, object]):
+    """A policy's `variables`: each is evaluated when an expression first asks for it."""
+
+    def __init__(self, programs: Mapping[str, cel.Program], scope: Mapping[str, object]) -> None:
+        super().__init__()
+        self._programs = programs
+        self._scope = scope
+
+    def __missing__(self, name: str) -> object:
+        """Evaluate the variable. KeyError for a name that the policy has not; EvaluationError where it fails."""
+        value = self._programs[name].evaluate(self._scope)
+        self[name] = value
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Makes the scopes of one stage: what is the same for all objects is looked up once."""
+
+    fleet: Fleet
+    clock: cel.Clock
+    leases: Mapping[str, Tree]
+
+    @classmethod
+    def of(cls, fleet: Fleet, now: datetime) -> "Scopes":
+        """Prepare for the objects of a fleet at an instant."""
+        return cls(fleet, cel.Clock(now), effective_leases(fleet))
+
+    def base(self, obj: Object) -> dict[str, object]:
+        """The variables that every policy sees of an object. `conditions` is this dict's own and may be added to."""
+        return {
+            "self": obj.body,
+            "lease": self.leases.get(cluster_of(obj), {}),
+            "reported": self.fleet.reported(obj.id),
+            "previous": self.fleet.conditions_before(obj.id),
+            "conditions": self.fleet.conditions(obj.id),
+            "generation": generation_of(self.fleet, obj.id),
+            "fleet": self.fleet.settings.spec,
+            "now": self.clock.now,
+        }
+
+    def for_policy(self, policy: Policy, base: Mapping[str, object]) -> dict[str, object]:
+        """The base with the policy's own `params` and `variables`."""
+        scope = {**base, "params": policy.params}
+        scope["variables"] = LazyVariables(policy.variables, scope)
+        return scope
+
+
+def cluster_of(obj: Object) -> str:
+    """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
+    if (obj.id.group, obj.id.kind) in _CLUSTER_KINDS:
+        return obj.id.name
+    named = dig(obj.body, "spec", "clusterName")
+    return named if isinstance(named, str) else obj.id.namespace
+
+
+def generation_of(fleet: Fleet, id_: ObjectId) -> int:
+    """The generation that this run decided; 1 for kinds that are not counted."""
+    value = fleet.now(id_, "metadata", "generation")
+    return value if isinstance(value, int) else 1

@@ -1,0 +1,108 @@
+"""Taints: what TaintPolicies add, and the time at which each taint of a person appeared.
+
+`timeAdded` is set once, when the taint appears or its value or effect changes, and kept (upstream's mutating
+webhook; seed 002: "set automatically, the user should not set it"). A condition that cannot be evaluated never
+counts as true, so its taint is not added; one that stands already stays, because an error is no recovery.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from muster import cel
+from muster.decide.conditions import guards_hold, holds
+from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.scope import Scopes
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.policies import TaintPolicy, TaintRule
+from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
+from muster.model.kinds import TAINT_POLICY
+from muster.model.times import format_time
+from muster.model.tree import Tree, mappings_at
+
+_OWN = Because("taints", text="a person's taint; the time is when it appeared")
+_KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")
+
+#: A taint's identity: key and effect.
+TaintKey: TypeAlias = tuple[str, str]
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide the taints of every cluster."""
+    scopes, failures = Scopes.of(fleet, now), Failures()
+    uncertain = fleet.uncertain(TAINT_POLICY)
+    for obj in fleet.clusters():
+        taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
+        decisions = list(taints.own())
+        decisions.extend(taints.of_policies(scopes))
+        yield from decisions
+        if uncertain:
+            yield from taints.kept({decision.path for decision in decisions if decision.value is not None})
+    yield from failures.findings()
+
+
+def taints_by_key(body: Tree) -> Mapping[TaintKey, Tree]:
+    """Return the taints of an object, or of a derived part, by key and effect."""
+    return {(str(taint.get("key")), str(taint.get("effect"))): taint for taint in mappings_at(body, "spec", "taints")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Taints:
+    """The taints of one cluster: `before` is what the last run derived."""
+
+    obj: Object
+    before: Mapping[TaintKey, Tree]
+    now: datetime
+    failures: Failures
+
+    def own(self) -> Iterator[Decision]:
+        """People's taints, with the time at which they appeared."""
+        for key, taint in taints_by_key(self.obj.body).items():
+            yield self._present(key, taint.get("value") or "", _OWN)
+
+    def of_policies(self, scopes: Scopes) -> Iterator[Decision]:
+        """What the policies add."""
+        base: dict[str, object] | None = None
+        for policy in scopes.fleet.compiled.taints:
+            if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
+                continue
+            base = base or scopes.base(self.obj)
+            scope = scopes.for_policy(policy, base)
+            for rule in policy.taints:
+                yield from self._of_rule(policy, rule, scope, scopes.clock)
+
+    def _of_rule(
+        self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock
+    ) -> Iterator[Decision]:
+        key = (rule.key, rule.effect)
+        because = Because(f"{policy.label}#{rule.key}:{rule.effect}")
+        clock.reset()
+        if self._applies(policy, rule, scope, clock):
+            yield self._present(key, rule.value or "", because, clock.horizon)
+        elif clock.horizon is not None:
+            yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
+
+    def kept(self, decided: set[tuple[str | tuple[str, ...], ...]]) -> Iterator[Decision]:
+        """While a policy cannot be read, the taints that it may have added stay."""
+        for key, taint in self.before.items():
+            path = ("spec", "taints", key)
+            if path not in decided:
+                yield Decision(self.obj.id, path, {k: v for k, v in taint.items() if k not in ("key", "effect")}, _KEPT)
+
+    def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
+        known = self.before.get(key) or {}
+        since = known.get("timeAdded") if (known.get("value") or "") == value else None
+        taint = {"timeAdded": since if isinstance(since, str) else format_time(self.now)}
+        if value:
+            taint["value"] = value
+        return Decision(self.obj.id, ("spec", "taints", key), taint, because, horizon)
+
+    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock) -> bool:
+        try:
+            return guards_hold(policy.guards, scope, clock) and holds(rule.when, scope, clock, rule.key, rule.at)
+        except PolicyFailure as failure:
+            self.failures.add(policy, failure, self.obj.id)
+            return (rule.key, rule.effect) in self.before
