@@ -99,6 +99,20 @@ def ref_tip(repository: Repository, ref: str) -> str | None:
     return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 
 
+def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
+    """Tell whether `commit` has `ancestor` in its history, or is it. RepositoryError for a commit that is not here."""
+    done = repository.git.run("merge-base", "--is-ancestor", ancestor, commit)
+    if done.status not in (0, 1):
+        raise explain("merge-base", done.stderr, done.status)
+    return done.status == 0
+
+
+def common_directory(repository: Repository) -> Path:
+    """Return the directory that holds the refs and objects, also where this is a linked worktree."""
+    found = repository.git.line("rev-parse", "--git-common-dir")
+    return (repository.worktree or repository.git_dir) / found if found else repository.git_dir
+
+
 def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]:
     """Return the environment for commands on `git_dir`.
 

@@ -1,0 +1,157 @@
+"""What a run changes, in the fleet's terms: the transitions that a commit message lists and a plan shows.
+
+Compares the derived part of each object as the last run left it with the one that this run decided.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from muster.fleet.derived import derived_body
+from muster.fleet.fleet import Fleet
+from muster.model.ids import ObjectId
+from muster.model.kinds import kind_of
+from muster.model.tree import Tree, dig, mappings_at
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transition. `field` says what (`condition Ready`, `taint unreachable:NoSelect`), `before` and `after`
+    are short texts, empty for absent; `note` is a reason or message; `source` the rule that decided."""
+
+    object: ObjectId
+    field: str
+    before: str
+    after: str
+    note: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        """`ManagedCluster/a: condition Ready True -> Unknown (LeaseStopped)`."""
+        note = f" ({self.note})" if self.note else ""
+        if not self.before:
+            return f"{self.object}: {self.field} {self.after}".rstrip() + note
+        return f"{self.object}: {self.field} {self.before} -> {self.after or 'gone'}{note}"
+
+
+#: Reads the comparable facts of one sort from a derived part: label of the field -> (value, note).
+Facts = Callable[[Tree], Mapping[str, tuple[str, str]]]
+
+
+def changes(fleet: Fleet) -> list[Change]:
+    """Return what this run changes, sorted by object and field."""
+    found: list[Change] = []
+    for id_ in sorted({*fleet.previous, *fleet.decided}):
+        before = fleet.previous.get(id_)
+        after = derived_body(id_, fleet.decisions(id_))
+        if before != after:
+            found.extend(_of_object(fleet, id_, before, after))
+    return found
+
+
+def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
+    if before is None or after is None:
+        yield Change(id_, "", "" if before is None else "derived", "derived" if before is None else "")
+    told = False
+    for facts in FACTS:
+        old, new = facts(before), facts(after)
+        for field in sorted({*old, *new}):
+            was, is_ = old.get(field, ("", "")), new.get(field, ("", ""))
+            if was[0] != is_[0] and after is not None:
+                told = True
+                yield Change(id_, field, was[0], is_[0], is_[1], _source(fleet, id_, field))
+    if not told and before is not None and after is not None:
+        yield Change(id_, "details", "changed", "changed")
+
+
+def _source(fleet: Fleet, id_: ObjectId, field: str) -> str:
+    """The rule behind a field: that of the decision whose path the field's label names."""
+    _, _, name = field.partition(" ")
+    for path, decision in fleet.decisions(id_).items():
+        last = path[-1]
+        if isinstance(last, tuple) and ":".join(last) == name:
+            return decision.because.rule
+    return ""
+
+
+def _conditions(body: Tree) -> dict[str, tuple[str, str]]:
+    return {
+        f"condition {condition.get('type')}": (str(condition.get("status")), str(condition.get("reason") or ""))
+        for condition in mappings_at(body, "status", "conditions")
+    }
+
+
+def _taints(body: Tree) -> dict[str, tuple[str, str]]:
+    return {
+        f"taint {taint.get('key')}:{taint.get('effect')}": (str(taint.get("value") or "present"), "")
+        for taint in mappings_at(body, "spec", "taints")
+    }
+
+
+def _generation(body: Tree) -> dict[str, tuple[str, str]]:
+    value = dig(body, "metadata", "generation")
+    return {"generation": (str(value), "")} if value is not None else {}
+
+
+#: One entry per sort of fact. A stage that decides something new that people should see adds one.
+FACTS: list[Facts] = [_conditions, _taints, _generation]
+
+#: The condition by which a kind is judged at a glance, and the word for each status.
+_HEADLINES = {
+    "ManagedCluster": ("ManagedClusterConditionAvailable", {"True": "available", "False": "unavailable"}),
+    "Cluster": ("Ready", {"True": "ready", "False": "not ready"}),
+    "NodePool": ("Ready", {"True": "ready", "False": "not ready"}),
+}
+_NOUNS = {"ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool"}
+
+
+def summary(found: Iterable[Change]) -> str:
+    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`; what nobody has a word for is counted."""
+    counted: dict[str, dict[str, set[ObjectId]]] = {}
+    rest: set[ObjectId] = set()
+    for change in found:
+        word = _word(change)
+        if word is None:
+            rest.add(change.object)
+        else:
+            counted.setdefault(word, {}).setdefault(_noun(change.object), set()).add(change.object)
+    told = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
+    terms = [
+        _count(len(by_noun[noun]), noun, word)
+        for word, by_noun in sorted(counted.items(), key=lambda item: (_ORDER.get(item[0], 50), item[0]))
+        for noun in sorted(by_noun)
+    ]
+    if others := rest - told:
+        terms.append(_count(len(others), "object", "updated"))
+    return ", ".join(terms) if terms else "nothing changed"
+
+
+_ORDER = {
+    "Unknown": 0,
+    "unavailable": 1,
+    "not ready": 1,
+    "available": 2,
+    "ready": 2,
+    "accepted": 3,
+    "denied": 3,
+    "removed": 9,
+}
+
+
+def _word(change: Change) -> str | None:
+    kind = change.object.kind
+    if not change.field and kind in _NOUNS and not change.after:
+        return "removed"
+    type_, words = _HEADLINES.get(kind, ("", {}))
+    if change.field == f"condition {type_}" and change.after:
+        return words.get(change.after, change.after)
+    if change.field == "condition HubAcceptedManagedCluster" and change.after:
+        return "accepted" if change.after == "True" else "denied"
+    return None
+
+
+def _noun(id_: ObjectId) -> str:
+    return _NOUNS.get(id_.kind, kind_of(id_).name)
+
+
+def _count(number: int, noun: str, word: str) -> str:
+    return f"{number} {noun if number == 1 else f'{noun}s'} {word}"

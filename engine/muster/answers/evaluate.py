@@ -1,0 +1,96 @@
+"""The function on which everything rests: a fleet repository and an instant in, all that follows out."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from muster.decide import pipeline
+from muster.decide.render import changed_files
+from muster.fleet.assemble import assemble
+from muster.fleet.fleet import Fleet, sorted_objects
+from muster.fleet.validate import validate
+from muster.gitio.open import open_snapshot
+from muster.model.finding import Finding, Severity
+from muster.model.snapshot import Snapshot
+from muster.model.tree import Tree
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one evaluation gave. The attributes without underscore are stable from the first version on.
+
+    `fleet` is the evaluated fleet with every decision in it, `before` the same fleet as it stood.
+    """
+
+    fleet: Fleet
+    now: datetime
+    commit: str | None
+
+    @cached_property
+    def objects(self) -> list[Tree]:
+        """Every assembled object with what was derived, sorted by kind, namespace and name."""
+        return [body for id_ in sorted_objects(self.fleet) if (body := self.fleet.whole(id_)) is not None]
+
+    @cached_property
+    def files(self) -> dict[str, str | None]:
+        """Derived files that differ from the snapshot's, by path; None: to be removed."""
+        return changed_files(self.fleet)
+
+    @cached_property
+    def pulses(self) -> list[Tree]:
+        """The CloudEvents that are due."""
+        return [pulse.event for pulse in self.fleet.pulses]
+
+    @cached_property
+    def held(self) -> list[Tree]:
+        """Disruptive effects that a budget holds back: object, effect and reason."""
+        return [
+            {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
+             "effect": h.effect, "reason": h.reason}
+            for h in self.fleet.held
+        ]  # fmt: skip
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is wrong, sorted by place."""
+        return self.fleet.sorted_findings()
+
+    @cached_property
+    def horizon(self) -> datetime | None:
+        """When time alone would next change anything; None when it never would."""
+        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
+        instants = chain(
+            (decision.horizon for decision in decisions),
+            (pulse.horizon for pulse in self.fleet.pulses),
+            (held.horizon for held in self.fleet.held),
+        )
+        return min((instant for instant in instants if instant is not None), default=None)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any finding is an error."""
+        return any(found.severity is Severity.ERROR for found in self.findings)
+
+
+def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
+    """Evaluate a directory (no git needed), or a repository at a revision, at the instant `now`.
+
+    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.gitio.RepositoryError` where
+    there is nothing to read; everything that is wrong inside is a finding.
+    """
+    return evaluate_snapshot(open_snapshot(Path(path), rev), now)
+
+
+def evaluate_snapshot(snapshot: Snapshot, now: datetime) -> Run:
+    """Evaluate what a snapshot holds."""
+    if now.tzinfo is None:
+        raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
+    instant = now.astimezone(UTC).replace(microsecond=0)
+    return Run(pipeline.run(check_snapshot(snapshot), instant), instant, snapshot.commit)
+
+
+def check_snapshot(snapshot: Snapshot) -> Fleet:
+    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided."""
+    return validate(assemble(snapshot))

@@ -1,0 +1,47 @@
+"""The commit message: what changed in the fleet's terms, then each transition, then trailers for machines."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from muster.answers.changes import Change, summary
+from muster.answers.evaluate import Run
+from muster.fleet.fleet import Fleet
+from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
+from muster.model.times import format_time
+
+_POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET)
+_LONGEST_SUBJECT = 100
+_MOST_LINES = 1000
+
+
+def commit_message(run: Run, found: Sequence[Change]) -> str:
+    """Return the message of the commit that carries out a run."""
+    subject = summary(found)
+    if len(subject) > _LONGEST_SUBJECT:
+        subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
+    if run.fleet.settings.skip_ci:
+        subject = f"{subject} [skip ci]"
+    body = [str(change) for change in found[:_MOST_LINES]]
+    if len(found) > _MOST_LINES:
+        body.append(f"… and {len(found) - _MOST_LINES} more")
+    body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
+    trailers = [
+        f"Muster-Now: {format_time(run.now)}",
+        f"Muster-Source: {run.commit or 'none'}",
+        f"Muster-Policies: {policies_digest(run.fleet)}",
+    ]
+    return "\n".join([subject, "", *_plain(body), "", *trailers]) + "\n"
+
+
+def policies_digest(fleet: Fleet) -> str:
+    """Return 12 hex digits that change when any policy in force does, built-in ones included."""
+    digest = hashlib.sha256()
+    for kind in _POLICY_KINDS:
+        for policy in fleet.policies(kind):
+            digest.update(repr((policy.id, policy.body)).encode())
+    return digest.hexdigest()[:12]
+
+
+def _plain(lines: Iterable[str]) -> Iterable[str]:
+    """One line each, whatever an agent's message holds: a newline in it must not become a trailer."""
+    return (" ".join(line.split()) for line in lines)

@@ -1,0 +1,34 @@
+"""A snapshot with some derived files written over it: how several passes at one instant see each other's work."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from muster.fleet.derived import blob_id
+from muster.model.snapshot import Skipped, Snapshot
+from muster.model.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """`below` with `files` laid over it; None removes a path."""
+
+    below: Snapshot
+    written: Mapping[str, str | None]
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the snapshot below."""
+        return self.below.commit
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What the snapshot below left out."""
+        return self.below.skipped
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the files of both, the written ones in place of those below."""
+        yield from (f for f in self.below.files() if f.ref or f.path not in self.written)
+        for path, text in sorted(self.written.items()):
+            if text is not None:
+                data = text.encode()
+                yield SourceFile(path, blob_id(text), lambda data=data: data)  # type: ignore[misc]

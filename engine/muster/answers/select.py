@@ -1,0 +1,41 @@
+"""Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
+
+from muster.answers.evaluate import Run
+from muster.fleet.names import did_you_mean
+from muster.model.kinds import ALL, Kind
+from muster.model.tree import Tree, dig
+
+
+class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
+    """No kind of that name."""
+
+
+def kinds_named(text: str) -> tuple[Kind, ...]:
+    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both sorts.
+
+    Raises UnknownKind with the nearest name.
+    """
+    word = text.casefold()
+    found = tuple(kind for kind in ALL if word in (kind.name.casefold(), kind.plural, f"{kind.plural}.{kind.group}"))
+    if word in ("cluster", "clusters"):
+        found = tuple(kind for kind in ALL if kind.name in ("ManagedCluster", "Cluster"))
+    if not found:
+        hint = did_you_mean(word, (name for kind in ALL for name in (kind.plural, kind.name.casefold())))
+        raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())
+    return found
+
+
+def select(run: Run, target: str | None) -> list[Tree]:
+    """Return the run's objects that `KIND[/[NAMESPACE/]NAME]` names; all of them for None."""
+    if not target:
+        return run.objects
+    word, _, rest = target.partition("/")
+    names = {kind.name for kind in kinds_named(word)}
+    namespace, _, name = rest.rpartition("/")
+    return [
+        body
+        for body in run.objects
+        if body["kind"] in names
+        and (not name or dig(body, "metadata", "name") == name)
+        and (not namespace or dig(body, "metadata", "namespace") == namespace)
+    ]

@@ -1,0 +1,13 @@
+"""Of all findings, those that a change of some files is answerable for: what the pre-commit hook shows."""
+
+from collections.abc import Collection
+
+from muster.fleet.fleet import Fleet
+from muster.model.finding import Finding
+
+
+def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
+    """Return the findings in these files, and those of every object of which one of them holds a part."""
+    names = set(files)
+    objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
+    return [found for found in fleet.sorted_findings() if found.file in names or found.object in objects]

@@ -1,0 +1,114 @@
+"""Watch: reconcile when the repository changes, and when the horizon says that time alone changes something.
+
+Level-based: whatever woke it, it looks at the branch and the agent refs as they are now. Between two wakes it
+sleeps; a failure (a remote that does not answer, a person's edit in the way) backs off and never ends it.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+from typing import TypeAlias
+
+from muster.answers.attempts import patient
+from muster.answers.changes import summary
+from muster.answers.reconcile import Reconciled, reconcile
+from muster.gitio.agents import agent_refs
+from muster.gitio.errors import RepositoryError
+from muster.gitio.repository import Repository, branch_tip, common_directory
+from muster.model.times import format_time
+
+#: However far the horizon, the clock is looked at again: it may have been set.
+LONGEST_SLEEP = timedelta(minutes=15)
+FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
+
+Say: TypeAlias = Callable[[str], None]
+
+
+class Watcher:
+    """The state of one watch: what was seen last, and when to look again."""
+
+    def __init__(self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say) -> None:
+        self._repository, self._branch, self._remote = repository, branch, remote
+        self._interval, self._say = interval, say
+        self._seen: object = None
+        self._due: datetime | None = None
+        self._next_fetch: datetime | None = None
+        self._failures = 0
+
+    def look(self) -> None:
+        """Reconcile if anything changed, time has come, or the remote is to be asked."""
+        now = _present()
+        fetching = self._remote is not None and (self._next_fetch is None or now >= self._next_fetch)
+        try:
+            seen = self._state()
+            if not fetching and seen == self._seen and (self._due is None or now < self._due):
+                return
+            done = reconcile(self._repository, _present, branch=self._branch, remote=self._remote, attempts=patient())
+            self._tell(done)
+            self._seen, self._failures = self._state(), 0
+            horizon = done.settled.last.horizon
+            self._due = horizon
+        except RepositoryError as error:
+            self._failures += 1
+            self._due = _present() + min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LAST_BACK_OFF)
+            self._seen = self._state_or_none()
+            self._say(f"{format_time(_present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        if self._remote is not None:
+            self._next_fetch = _present() + self._interval
+
+    def pause(self) -> float:
+        """Seconds to sleep when nothing wakes it before."""
+        instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
+        exactly = datetime.now(UTC)
+        until = min(instants, default=exactly + LONGEST_SLEEP) - exactly
+        return max(0.0, min(until, LONGEST_SLEEP).total_seconds())
+
+    def _state(self) -> object:
+        tips = tuple((ref.name, ref.commit) for ref in agent_refs(self._repository))
+        return branch_tip(self._repository, self._branch), tips
+
+    def _state_or_none(self) -> object:
+        try:
+            return self._state()
+        except RepositoryError:
+            return None
+
+    def _tell(self, done: Reconciled) -> None:
+        if done.commit:
+            self._say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+        if done.left_behind:
+            self._say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
+        errors = [found for found in done.settled.last.findings if found.severity.value == "error"]
+        if errors and done.commit:
+            self._say(f"  {len(errors)} errors; see muster validate")
+
+
+def watch(repository: Repository, branch: str, remote: str | None, interval: timedelta, stop: Event, say: Say) -> int:
+    """Run until `stop` is set; return the exit code."""
+    wake = Event()
+    ears = Thread(target=_listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
+    ears.start()
+    watcher = Watcher(repository, branch, remote, interval, say)
+    say(f"watching {branch} of {repository.worktree or repository.git_dir}")
+    while not stop.is_set():
+        wake.clear()
+        watcher.look()
+        wake.wait(watcher.pause())
+    ears.join(timeout=5)
+    say("stopped")
+    return 0
+
+
+def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
+    """Set `wake` whenever a ref changes, and when it is time to stop."""
+    from watchfiles import watch as changes
+
+    places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
+    for _ in changes(*places, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False):
+        wake.set()
+    wake.set()
+
+
+def _present() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)

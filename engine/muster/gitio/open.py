@@ -1,0 +1,33 @@
+"""Which snapshot a path and a revision mean."""
+
+import os
+from pathlib import Path
+
+from muster.gitio.agents import agent_refs
+from muster.gitio.directory import DirectorySnapshot
+from muster.gitio.errors import RepositoryError
+from muster.gitio.repository import Repository, open_repository, resolve
+from muster.gitio.snapshot import CommitSnapshot
+from muster.model.snapshot import Snapshot
+
+
+def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
+    """Return the directory as it stands where `rev` is None, else the repository at that revision.
+
+    A bare repository has no files of its own, so None means its HEAD there. RepositoryError where there is
+    nothing to read.
+    """
+    if not path.is_dir():
+        raise RepositoryError(f"{path} is not a directory", "Give the path of a fleet repository.")
+    if rev is None and not _is_bare(path):
+        return DirectorySnapshot(path, os.environ)
+    return open_commit(open_repository(path, os.environ), rev or "HEAD")
+
+
+def open_commit(repository: Repository, rev: str) -> CommitSnapshot:
+    """Return the snapshot of a revision, with the agent refs beside it."""
+    return CommitSnapshot(repository, resolve(repository, rev), agent_refs(repository))
+
+
+def _is_bare(path: Path) -> bool:
+    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()

@@ -1,0 +1,120 @@
+"""Which columns a kind shows in a table. A kind without an entry shows its name and its conditions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.model.times import try_time
+from muster.model.tree import Tree, dig, mappings_at
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A header, and how its cell is read from an assembled object at an instant."""
+
+    header: str
+    cell: Callable[[Tree, datetime], str]
+
+
+def _text(*path: str) -> Callable[[Tree, datetime], str]:
+    def cell(body: Tree, _now: datetime) -> str:
+        value = dig(body, *path)
+        return "-" if value is None else str(value)
+
+    return cell
+
+
+def condition(body: Tree, type_: str) -> Tree:
+    """The condition of a type; an empty mapping where there is none."""
+    return next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == type_), {})
+
+
+def _status(type_: str) -> Callable[[Tree, datetime], str]:
+    return lambda body, _now: str(condition(body, type_).get("status", "-"))
+
+
+def _reason(type_: str) -> Callable[[Tree, datetime], str]:
+    return lambda body, _now: str(condition(body, type_).get("reason") or "-")
+
+
+def _since(type_: str) -> Callable[[Tree, datetime], str]:
+    def cell(body: Tree, now: datetime) -> str:
+        moment = try_time(condition(body, type_).get("lastTransitionTime"))
+        return "-" if moment is None else age(moment, now)
+
+    return cell
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Return how long ago a moment was, in its two largest units: `3h12m`, `5m`, `2d4h`."""
+    seconds = int((now - moment).total_seconds())
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, rest = divmod(rest, 60)
+    units = [(days, "d"), (hours, "h"), (minutes, "m"), (rest, "s")]
+    first = next((index for index, (number, _) in enumerate(units) if number), len(units) - 1)
+    shown = [f"{number}{unit}" for number, unit in units[first : first + 2] if number]
+    return sign + ("".join(shown) or "0s")
+
+
+def _taints(body: Tree, _now: datetime) -> str:
+    return ", ".join(taint_text(taint) for taint in mappings_at(body, "spec", "taints")) or "-"
+
+
+def taint_text(taint: Tree) -> str:
+    """`unreachable:NoSelect`: a taint without its key's domain."""
+    key = str(taint.get("key", "")).rpartition("/")[2]
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{key}{value}:{taint.get('effect', '')}"
+
+
+def _accepted(body: Tree, _now: datetime) -> str:
+    status = condition(body, "HubAcceptedManagedCluster").get("status")
+    return {"True": "yes", "False": "denied"}.get(str(status), "no")
+
+
+def _renewed(body: Tree, now: datetime) -> str:
+    moment = try_time(dig(body, "spec", "renewTime"))
+    return "never" if moment is None else age(moment, now)
+
+
+_AVAILABLE = "ManagedClusterConditionAvailable"
+_NAME = Column("NAME", _text("metadata", "name"))
+_NAMESPACE = Column("NAMESPACE", _text("metadata", "namespace"))
+
+
+def _all_conditions(body: Tree, _now: datetime) -> str:
+    return ", ".join(f"{c.get('type')}={c.get('status')}" for c in mappings_at(body, "status", "conditions")) or "-"
+
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "ManagedCluster": (
+        _NAME,
+        Column("ACCEPTED", _accepted),
+        Column("AVAILABLE", _status(_AVAILABLE)),
+        Column("SINCE", _since(_AVAILABLE)),
+        Column("TAINTS", _taints),
+        Column("REASON", _reason(_AVAILABLE)),
+    ),
+    "Cluster": (
+        _NAME,
+        Column("READY", _status("Ready")),
+        Column("SINCE", _since("Ready")),
+        Column("TAINTS", _taints),
+        Column("REASON", _reason("Ready")),
+    ),
+    "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),
+}
+
+
+def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
+    """Return the columns of a kind."""
+    default = (*((_NAMESPACE,) if namespaced else ()), _NAME, Column("CONDITIONS", _all_conditions))
+    return COLUMNS.get(kind, default)
+
+
+def rows(kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool) -> tuple[list[str], list[list[str]]]:
+    """Return headers and rows for objects of one kind."""
+    columns = columns_of(kind, namespaced=namespaced)
+    return [c.header for c in columns], [[c.cell(body, now) for c in columns] for body in bodies]

@@ -1,0 +1,50 @@
+"""Findings as text: place, severity, code and what is wrong on one line; source, caret and hint below."""
+
+from collections.abc import Iterable, Sequence
+
+from muster.model.finding import Finding, Severity
+from muster.model.tree import Tree
+
+
+def finding_text(found: Finding) -> str:
+    """Return `file:line:column: error MUS101: message` and, indented, the excerpt and the hint."""
+    head = f"{found.place}: " if found.file else ""
+    lines = [f"{printable(head)}{found.severity.value} {found.code}: {printable(found.message)}"]
+    lines.extend(f"    {line}" for line in found.excerpt.splitlines())
+    if found.hint:
+        lines.append(f"    hint: {printable(found.hint)}")
+    return "\n".join(lines)
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Return all findings, one after the other."""
+    return "\n".join(map(finding_text, findings))
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """Return `2 errors, 1 warning`, or `no findings`."""
+    counts = ((severity, sum(found.severity is severity for found in findings)) for severity in Severity)
+    terms = [f"{count} {severity.value}{'' if count == 1 else 's'}" for severity, count in counts if count]
+    return ", ".join(terms) or "no findings"
+
+
+def finding_tree(found: Finding) -> Tree:
+    """Return a finding as JSON data."""
+    id_ = found.object
+    return {
+        "code": found.code,
+        "severity": found.severity.value,
+        "file": found.file,
+        "line": found.line,
+        "column": found.column,
+        "object": None if id_ is None else id_._asdict(),
+        "message": found.message,
+        "hint": found.hint,
+    }  # fmt: skip
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal would obey: names and paths come from anybody."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
+    )
