@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest format clean
+.PHONY: demo test lint types layers pytest format clean example docs
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -25,6 +25,14 @@ layers: $(STAMP)
 
 pytest: $(STAMP)
 	$(BIN)/python -m pytest
+
+# Derive the example fleet anew, as of its noon; the tests check that it is a fixed point.
+example: $(STAMP)
+	$(BIN)/python -m tests.support.example
+
+# Write the parts of docs/ that are generated from the code; the tests check that they are current.
+docs: $(STAMP)
+	$(BIN)/python -m tests.support.docs
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -5,9 +5,9 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muster.cel.parser import parse
 
 from muster.cel.checker import check
+from muster.cel.parser import parse
 from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType
 from tests.cel.expressions import Grower
 from tests.cel.oracle import Oracle, declared

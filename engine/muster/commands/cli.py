@@ -1,5 +1,116 @@
-"""The command line: joins the verbs, turns errors into exit codes."""
+"""The command line: joins the verbs, turns errors into exit codes.
+
+A verb is one module with one click command named `command`, and one line in `VERBS`. Modules are imported when
+their verb is called, so that the hook pays for nothing it does not use.
+"""
+
+import sys
+from importlib import import_module
+
+import click
+
+from muster import __version__
+from muster.fleet.names import did_you_mean
+
+#: Verb -> what it does, in the order in which `muster --help` shows them.
+VERBS: dict[str, str] = {
+    "demo": "See it work: an example fleet in a temporary repository.",
+    "init": "Lay down a fleet repository with hook and CI.",
+    "validate": "Check files: syntax, schema, references, expressions.",
+    "render": "Print objects as they would be derived; write nothing.",
+    "plan": "Show what a reconcile would change.",
+    "reconcile": "Evaluate the fleet and commit what follows.",
+    "watch": "Reconcile on every change and whenever time alone changes something.",
+    "get": "Show the fleet as a table, YAML or JSON.",
+}
+
+FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported on first use, and that knows what a misspelt verb was meant to be."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in the order of the register."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a verb's module; None for a verb that does not exist."""
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(f"muster.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; for an unknown one name the nearest."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], VERBS)
+            raise click.UsageError(f"No such command {args[0]!r}. {hint}".strip(), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs from the register, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="muster")
+def cli() -> None:
+    """Turns a git repository into the control plane of a fleet of clusters.
+
+    Exit codes: 0 fine; 1 findings; 2 usage; 3 a fault of ours; 4 git remote or repository; 130 interrupt.
+    """
 
 
 def main() -> None:
-    """Run `muster`."""
+    """Run `muster` and exit with its code. The one boundary at which errors become codes."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    from muster.gitio.errors import RepositoryError
+
+    try:
+        result = cli.main(args=arguments, prog_name="muster", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except RepositoryError as error:
+        _complain(error.message, error.hint)
+        return REPOSITORY
+    except BrokenPipeError:
+        # Whoever read our output has had enough. Python would complain again when it flushes at exit.
+        sys.stdout = None
+        return FINE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the boundary
+        _fault(error)
+        return FAULT
+    return result if isinstance(result, int) else FINE
+
+
+def _complain(message: str, hint: str = "") -> None:
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _fault(error: Exception) -> None:
+    """A fault of ours: the traceback goes where a report can pick it up, the terminal gets the sentence."""
+    import traceback
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile("w", prefix="muster-fault-", suffix=".txt", delete=False, encoding="utf-8") as report:
+        report.write("".join(traceback.format_exception(error)))
+    _complain(f"a fault in muster, not in your fleet: {type(error).__name__}: {error}",
+              f"Nothing was written. Please report it with the file {report.name}.")  # fmt: skip

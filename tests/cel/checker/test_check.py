@@ -1,11 +1,11 @@
 """What the checker accepts, what it refuses, where it points and what it says."""
 
 import pytest
-from muster.cel.parser import parse
 
 from muster.cel.ast import walk
 from muster.cel.checker import Checked, check
 from muster.cel.declarations import parse_overload
+from muster.cel.parser import parse
 from muster.cel.types import BOOL, DYN, INT, STRING, parse_type
 from muster.model.finding import Severity
 from tests.cel.surroundings import VARIABLES, Surroundings

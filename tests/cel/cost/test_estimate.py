@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from muster.cel.parser import parse
 
 from muster.cel.checker import check
 from muster.cel.cost import DEFAULT_ITEMS, Cost, Range, estimate, limit_issue
 from muster.cel.cost.extent import CEILING
+from muster.cel.parser import parse
 from tests.cel.surroundings import Surroundings
 
 

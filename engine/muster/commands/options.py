@@ -1,0 +1,82 @@
+"""Options that several verbs share."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster.model.times import parse_time
+from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.answers.evaluate import Run
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Instant(click.ParamType[datetime]):
+    """An RFC 3339 time; `now` is the present."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the instant in UTC, whole seconds."""
+        if isinstance(value, datetime):
+            return value
+        if value == "now":
+            return present()
+        try:
+            return parse_time(str(value)).replace(microsecond=0)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not a time such as 2026-01-01T00:00:00Z, or 'now'.", param, ctx)
+
+
+def present() -> datetime:
+    """The present, UTC, whole seconds: the one place where a command reads the clock."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def repo_option(function: _F) -> _F:
+    """`--repo DIR`."""
+    return click.option(
+        "--repo",
+        type=click.Path(path_type=Path, exists=False, file_okay=False),
+        default=".",
+        show_default="the current directory",
+        help="The fleet repository, or a directory inside it.",
+    )(function)
+
+
+def now_option(function: _F) -> _F:
+    """`--now T`."""
+    return click.option(
+        "--now", type=Instant(), default="now", show_default=True, help="Decide as of this instant (RFC 3339)."
+    )(function)
+
+
+def snapshot_options(function: _F) -> _F:
+    """`--rev REV` and `--worktree`: what is read."""
+    function = click.option("--worktree", is_flag=True, help="Read the files as they are, committed or not.")(function)
+    return click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")(function)
+
+
+def output_option(*formats: str) -> Callable[[_F], _F]:
+    """`-o FORMAT`, the first being the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
+    )
+
+
+def selected(run: "Run", target: str | None) -> list[Tree]:
+    """The objects that `target` names. click.UsageError where it names no kind, or nothing at all."""
+    from muster.answers.select import UnknownKind, select
+
+    try:
+        found = select(run, target)
+    except UnknownKind as error:
+        raise click.UsageError(str(error)) from error
+    if target and "/" in target and not found:
+        raise click.UsageError(f"there is no {target}")
+    return found

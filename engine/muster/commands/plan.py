@@ -1,0 +1,40 @@
+"""`muster plan`: what a reconcile would change."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+from muster.commands.reading import snapshot_of
+
+
+@click.command()
+@options.repo_option
+@options.snapshot_options
+@options.now_option
+@options.output_option("table", "yaml", "json")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile would change anything.")
+def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: str, exit_code: bool) -> int:
+    """Show every transition that a reconcile would commit; commit nothing."""
+    from muster.answers.changes import summary
+    from muster.answers.plan import plan_document
+    from muster.answers.settle import settle
+    from muster.output.documents import json_text, yaml_stream
+    from muster.output.plan import print_summary, print_transitions
+
+    settled = settle(snapshot_of(repo, rev, worktree=worktree), now)
+    if output == "json":
+        sys.stdout.write(json_text(plan_document(settled)))
+    elif output == "yaml":
+        sys.stdout.write(yaml_stream([plan_document(settled)]))
+    else:
+        if settled.changes:
+            print_transitions(
+                [(str(c.object), c.field, c.before, c.after, c.note or c.source) for c in settled.changes]
+            )
+        print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
+    code = report(settled.last.findings)
+    return 1 if exit_code and settled.files else code

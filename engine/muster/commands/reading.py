@@ -1,0 +1,39 @@
+"""What commands read: a revision of the repository, or the files as they are."""
+
+import os
+from pathlib import Path
+
+import click
+
+from muster.gitio.directory import DirectorySnapshot
+from muster.gitio.errors import RepositoryError
+from muster.gitio.index import IndexSnapshot
+from muster.gitio.open import open_commit
+from muster.gitio.repository import open_repository
+from muster.model.snapshot import Snapshot
+
+
+def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:
+    """Return the snapshot that `--rev`, `--worktree` and `--staged` name: HEAD without any.
+
+    A directory that is in no repository is read as it is, unless a revision is asked for.
+    """
+    if worktree and rev:
+        raise click.UsageError("--rev and --worktree exclude each other.")
+    if not repo.is_dir():
+        raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
+    if staged:
+        return IndexSnapshot(open_repository(repo, os.environ))
+    if worktree:
+        return DirectorySnapshot(worktree_root(repo), os.environ)
+    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+
+
+def worktree_root(repo: Path) -> Path:
+    """The root of the work tree that `repo` lies in; `repo` itself where there is no git, or where it holds a fleet."""
+    if (repo / "fleet.yaml").is_file():
+        return repo
+    try:
+        return open_repository(repo, os.environ).worktree or repo
+    except RepositoryError:
+        return repo

@@ -1,0 +1,52 @@
+"""`muster reconcile`: evaluate the fleet and commit what follows; the scheduled job."""
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+
+
+@click.command()
+@options.repo_option
+@options.now_option
+@click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
+@click.option("--push", is_flag=True, help="Fetch first, and push what was committed.")
+@click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
+@click.pass_context
+def command(ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str) -> int:
+    """Evaluate the fleet at one instant and commit what follows, in one commit or none.
+
+    Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
+    meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
+    """
+    given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
+    return reconcile_once(repo, (lambda: now) if given else options.present, branch, remote if push else None)
+
+
+def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None) -> int:
+    """Reconcile, say what was done, and return the exit code."""
+    from muster.answers.attempts import patient
+    from muster.answers.changes import summary
+    from muster.answers.reconcile import reconcile, target_branch
+    from muster.gitio.repository import open_repository
+
+    repository = open_repository(repo, os.environ)
+    done = reconcile(repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient())
+    if done.commit:
+        click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
+        for change in done.settled.changes:
+            click.echo(f"  {change}")
+    else:
+        click.echo("nothing to do")
+    if done.pushed:
+        click.echo(f"pushed to {remote}")
+    if done.left_behind:
+        click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
+    for held in done.settled.last.held:
+        click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
+    return report(done.settled.last.findings)

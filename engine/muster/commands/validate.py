@@ -1,0 +1,54 @@
+"""`muster validate`: is what is here (or staged) something that muster can decide on?"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+from muster.commands.reading import snapshot_of
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path())
+@options.repo_option
+@click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
+@click.option("--staged", is_flag=True, help="Validate what is staged: what the next commit would hold.")
+@options.output_option("text", "json")
+def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, output: str) -> int:
+    """Check syntax, schema, assembly, references and expressions.
+
+    With FILES, only findings in these files, in objects of which they hold a part, and in policies that they
+    touch are shown: what the pre-commit hook asks for.
+    """
+    from muster.answers.evaluate import check_snapshot
+    from muster.answers.touched import touched_findings
+    from muster.output.documents import json_text
+    from muster.output.findings import finding_tree
+
+    if staged and rev:
+        raise click.UsageError("--staged and --rev exclude each other.")
+    fleet = check_snapshot(snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged))
+    findings = touched_findings(fleet, relative(files, repo)) if files else fleet.sorted_findings()
+    if output == "json":
+        sys.stdout.write(json_text([finding_tree(found) for found in findings]))
+        return report(findings, quiet=True)
+    code = report(findings)
+    if not findings:
+        click.echo(f"{len(fleet.objects)} objects, no findings", err=True)
+    return code
+
+
+def relative(files: tuple[str, ...], repo: Path) -> list[str]:
+    """Return the files as paths from the repository's root, which is how findings name them."""
+    from muster.commands.reading import worktree_root
+
+    root = worktree_root(repo).resolve()
+    found = []
+    for name in files:
+        path = Path(name)
+        # The file itself may be a symbolic link: only the folder that holds it is resolved.
+        whole = (path if path.is_absolute() else Path.cwd() / path).parent.resolve() / path.name
+        found.append(whole.relative_to(root).as_posix() if whole.is_relative_to(root) else name)
+    return found

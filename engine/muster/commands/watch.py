@@ -1,0 +1,40 @@
+"""`muster watch`: reconcile on every change of the repository, and whenever time alone changes something."""
+
+import os
+import signal
+import sys
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import click
+
+from muster.commands import options
+
+
+@click.command()
+@options.repo_option
+@click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
+@click.option("--push", is_flag=True, help="Push to the remote, and fetch from it at an interval.")
+@click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
+@click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
+              help="How often to fetch from the remote.")  # fmt: skip
+def command(repo: Path, branch: str | None, push: bool, remote: str, interval: float) -> int:
+    """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
+    from muster.answers.reconcile import target_branch
+    from muster.answers.watch import watch
+    from muster.gitio.repository import open_repository
+
+    if interval <= 0:
+        raise click.UsageError("--interval must be positive.")
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    repository = open_repository(repo, os.environ)
+    target = branch or target_branch(repository)
+    return watch(repository, target, remote if push else None, timedelta(seconds=interval), stop, _say)
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()
