@@ -25,17 +25,18 @@ def errors_page() -> str:
 
 def commands_page() -> str:
     """docs/commands.md: the help text of every verb."""
-    lines = ["# Commands", "", "Generated from the help texts by `make docs`.", "", *_block("muster", cli)]
+    root = click.Context(cli, info_name="muster", **cli.context_settings)
+    lines = ["# Commands", "", "Generated from the help texts by `make docs`.", "", *_block(root)]
     for verb in VERBS:
-        command = cli.get_command(click.Context(cli), verb)
+        command = cli.get_command(root, verb)
         assert command is not None
-        lines += [f"## {verb}", "", *_block(f"muster {verb}", command)]
+        lines += [f"## {verb}", "", *_block(click.Context(command, info_name=verb, parent=root))]
     return "\n".join(lines)
 
 
-def _block(name: str, command: click.Command) -> list[str]:
-    context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
-    return ["```", command.get_help(context), "```", ""]
+def _block(context: click.Context) -> list[str]:
+    context.terminal_width = context.max_content_width = 100
+    return ["```", context.get_help(), "```", ""]
 
 
 PAGES = {"errors.md": errors_page, "commands.md": commands_page}
