@@ -378,8 +378,8 @@ def _quantifier(name: str, *, decisive: bool) -> Fold:
     def fold(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
         failure: EvaluationError | None = None
         for item in items:
-            each(item)
             try:
+                each(item)
                 if _bool(bodies[0](frame), name) is decisive:
                     return decisive
             except BudgetExceeded:

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from typing import Any
 
 from muster.cel.checker import Checked, check
+from muster.cel.codegen.generate import generate
 from muster.cel.env import Env, declared
 from muster.cel.errors import CompileError
 from muster.cel.parser import parse
@@ -48,4 +49,5 @@ def _compile(text: str, env: Env) -> Program:
             raise CompileError(errors)
         types = dict(checked.types)
     resolved = resolve(node, env)
-    return Program(text, env, resolved, types, None)
+    source, body = generate(resolved, env, types)
+    return Program(text, env, resolved, types, body, source)

@@ -30,3 +30,9 @@ class Optional:
 
     value: Any = None
     present: bool = False
+
+    def __getitem__(self, key: Any) -> "Optional":
+        """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
+        from muster.cel.runtime.maps import optional_index  # values are below the runtime
+
+        return optional_index(self, key)

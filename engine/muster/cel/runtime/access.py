@@ -13,6 +13,8 @@ from muster.cel.runtime.conversion import parse_span, parse_time
 from muster.cel.runtime.describe import shown
 from muster.cel.types import (
     DURATION,
+    INT,
+    STRING,
     TIMESTAMP,
     ListType,
     MapType,
@@ -100,15 +102,23 @@ def _convert(value: Any, kind: Type) -> Any:
     return value
 
 
-def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
-    """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
-    value: Type | None = None
+def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
+    """Return the types of the one or two variables of a comprehension over `kind`; None where nothing is known."""
     match kind:
         case ListType():
-            value = kind.element
-        case MapType() if count == 2:
-            value = kind.value
-        case ObjectType() if count == 2:
-            value = kind.additional
-    needed = value if value is not None and holds_time(value) else None
-    return (needed,) if count == 1 else (None, needed)
+            return (kind.element,) if count == 1 else (INT, kind.element)
+        case MapType():
+            return (kind.key, kind.value)[:count]
+        case ObjectType():
+            return (STRING, None)[:count]
+    return (None,) * count
+
+
+def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
+    """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
+    return tuple(found if found is not None and holds_time(found) else None for found in variable_types(kind, count))
+
+
+def is_kind(value: Any, name: str) -> bool:
+    """Return whether a value is a `timestamp` or a `duration`."""
+    return isinstance(value, datetime if name == "timestamp" else timedelta)

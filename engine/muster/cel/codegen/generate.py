@@ -1,0 +1,358 @@
+"""The generator: one method per kind of node."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from muster.cel import ast
+from muster.cel.closures import guarded, weight_of
+from muster.cel.codegen.logic import Captured, Logic
+from muster.cel.codegen.macros import Macros
+from muster.cel.codegen.operators import Operators
+from muster.cel.codegen.source import UNKNOWN, Value, Writer
+from muster.cel.codegen.support import NAMESPACE
+from muster.cel.env import Env
+from muster.cel.errors import EvaluationError
+from muster.cel.library.registry import lookup
+from muster.cel.runtime import access
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.types import BOOL, DURATION, TIMESTAMP, Scalar, StringType, Type
+from muster.cel.values import UInt
+
+Body = Callable[[Mapping[str, Any], Meter], Any]
+
+_FOLDED = frozenset(
+    {"duration", "timestamp", "quantity", "semver", "ip", "cidr", "int", "uint", "double", "string", "bytes"}
+)
+_ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "_%_"})
+_KINDS: Mapping[type, str] = {
+    bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes", type(None): "null",
+}  # fmt: skip
+_RESULTS: Mapping[str, str] = {
+    "size": "int", "contains": "bool", "startsWith": "bool", "endsWith": "bool", "matches": "bool", "int": "int",
+    "uint": "uint", "double": "double", "string": "string", "bool": "bool", "bytes": "bytes", "timestamp": "timestamp",
+    "duration": "duration", "lowerAscii": "string", "upperAscii": "string", "join": "string", "replace": "string",
+    "split": "list", "substring": "string", "trim": "string", "format": "string", "hasValue": "bool",
+}  # fmt: skip
+_TEXT_TESTS: Mapping[str, tuple[str, str]] = {
+    "startsWith": ("{0}.startswith({1})", "starts_with"),
+    "endsWith": ("{0}.endswith({1})", "ends_with"),
+    "contains": ("{1} in {0}", "text_contains"),
+}
+
+
+def generate(node: ast.Node, env: Env, types: Mapping[int, Type]) -> tuple[str, Body | None]:
+    """Return (source, function) for a resolved tree; no function where CPython cannot compile the source."""
+    try:
+        source, constants = _Generator(env, types, node).function(node)
+        namespace: dict[str, Any] = {}
+        exec(compile(source, "<cel>", "exec"), NAMESPACE, namespace)  # noqa: S102 - made of names from here only
+        return source, namespace["make"](*constants)
+    except (SyntaxError, RecursionError, MemoryError):
+        return "", None
+
+
+def _likely(kind: Type | None) -> str:
+    if isinstance(kind, StringType):
+        return "string"
+    return kind.name if isinstance(kind, Scalar) and kind.name not in ("dyn", "error") else UNKNOWN
+
+
+class _Generator:
+    def __init__(self, env: Env, types: Mapping[int, Type], root: ast.Node) -> None:
+        self.env = env
+        self.types = types
+        self.writer = Writer()
+        self.operators = Operators(self.writer)
+        self.logic = Logic(self.writer)
+        self.macros = Macros(self.writer, self.logic)
+        self.locals: dict[str, Value] = {}
+        self.hoisted = _shared_names(root)
+
+    def function(self, node: ast.Node) -> tuple[str, list[Any]]:
+        """Return the source of `make(constants...)`, which returns the function, and the constants."""
+        for name in sorted(self.hoisted):
+            self.hoist(name)
+        result = self.value(node)
+        self.writer.emit(f"return {result.text}")
+        names = ", ".join(self.writer.constants)
+        lines = [f"def make({names}):", "  def body(v, m):", *self.writer.lines, "  return body"]
+        return "\n".join(lines) + "\n", list(self.writer.constants.values())
+
+    def hoist(self, name: str) -> None:
+        """Load a variable that is used more than once, once; without a value it is MISSING."""
+        local = f"v{len(self.locals)}"
+        with self.writer.block("try:"):
+            self.writer.emit(f"{local} = v[{name!a}]")
+        with self.writer.block("except KeyError:"):
+            self.writer.emit(f"{local} = MISSING")
+        self.locals[f".{name}"] = Value(local, UNKNOWN, fails=True, simple=True)
+
+    def captured(self, node: ast.Node) -> Captured:
+        """Generate a part apart: its lines are placed later, in a block of their own."""
+        with self.writer.captured() as lines:
+            value = self.value(node)
+        # Its last line only names the result: what can fail are the lines before.
+        return lines, replace(value, fails=True) if lines else value, self.writer.depth
+
+    def captured_with(self, node: ast.Node, bound: Mapping[str, Value]) -> Captured:
+        """Generate a part that sees more local variables."""
+        with self.scope(bound):
+            return self.captured(node)
+
+    @contextmanager
+    def scope(self, bound: Mapping[str, Value]) -> Any:
+        """Let local variables be seen inside."""
+        outer = self.locals
+        self.locals = {**outer, **bound}
+        yield
+        self.locals = outer
+
+    def value(self, node: ast.Node) -> Value:
+        """Return the value of a node; lines that must come before it are written."""
+        match node:
+            case ast.Literal():
+                return self.literal(node.value)
+            case ast.Ident():
+                return self.converted(node, self.ident(node, guarded=True), hot=True)
+            case ast.Select():
+                return self.converted(node, self.select(node))
+            case ast.Has():
+                first, name = self.operators.named(self.operand(node.operand))
+                field = f"{node.field!a}"
+                return Value(f"({field} in {name} if {first}.__class__ is dict else has({name}, {field}))", "bool")
+            case ast.Index():
+                return self.converted(node, self.index(node))
+            case ast.Call():
+                return self.call(node)
+            case ast.ListNode():
+                return self.list_(node)
+            case ast.MapNode():
+                return self.map_(node)
+            case ast.Struct():
+                return Value("fail()")
+            case ast.Macro():
+                return self.macro(node)
+            case ast.Bind():
+                return self.bind(node)
+
+    # -- data ---------------------------------------------------------------------------------------------------
+
+    def literal(self, constant: Any) -> Value:
+        kind = _KINDS.get(constant.__class__, UNKNOWN)
+        plain = constant.__class__ in (bool, int, str, bytes, type(None)) or (
+            constant.__class__ is float and abs(constant) < float("inf")
+        )
+        text = ascii(constant) if plain else self.writer.constant(constant)
+        text = f"({text})" if text.startswith("-") else text
+        return Value(text, kind, fails=False, simple=True, constant=constant, likely=kind)
+
+    def ident(self, node: ast.Ident, *, guarded: bool) -> Value:
+        """Return a variable. `guarded`: it must have a value; otherwise what follows fails on MISSING by itself."""
+        local = self.locals.get(node.name) if not node.name.startswith(".") else None
+        if local is not None:
+            return local
+        name = node.name.removeprefix(".")
+        hoisted = self.locals.get(f".{name}")
+        if hoisted is None:
+            return Value(f"v[{name!a}]")
+        if guarded:
+            return Value(f"({hoisted.text} if {hoisted.text} is not MISSING else fail())")
+        return hoisted
+
+    def operand(self, node: ast.Node) -> Value:
+        """Return a value that something is selected from."""
+        if isinstance(node, ast.Ident) and not access.holds_time(self.types.get(node.id, BOOL)):
+            return self.ident(node, guarded=False)
+        return self.value(node)
+
+    def converted(self, node: ast.Node, value: Value, *, hot: bool = False) -> Value:
+        """Read times and durations from text where the type of an access says so."""
+        kind = self.types.get(node.id)
+        if kind is None or (hot and value.kind):
+            return value
+        if kind in (TIMESTAMP, DURATION):
+            table, name = ("TIMES", "timestamp") if kind == TIMESTAMP else ("SPANS", "duration")
+            if not hot:
+                return Value(f"{table}[{value.text}]", name)
+            # A variable is mostly a datetime already, and those are slow to look up.
+            first, local = self.operators.named(value)
+            python = "datetime" if kind == TIMESTAMP else "timedelta"
+            test = f"{first}.__class__ is {python} or {local}.__class__ is Instant"
+            return Value(f"({local} if {test} else {table}[{local}])", name)
+        if access.holds_time(kind) and not self.only_traversed(node):
+            reader = self.writer.constant(lambda data: access.convert(data, kind, "the value"))
+            return Value(f"{reader}({value.text})")
+        return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
+
+    def only_traversed(self, _node: ast.Node) -> bool:
+        return False
+
+    def select(self, node: ast.Select) -> Value:
+        operand = self.operand(node.operand)
+        if node.optional:
+            return Value(f"optional_select({operand.text}, {node.field!a})")
+        return Value(f"{operand.text}[{node.field!a}]")
+
+    def index(self, node: ast.Index) -> Value:
+        operand, key = self.operand(node.operand), self.value(node.index)
+        if node.optional:
+            return Value(f"optional_index({operand.text}, {key.text})")
+        if key.is_constant and key.kind == "string":
+            return Value(f"{operand.text}[{key.text}]")
+        if key.is_constant and key.kind == "int" and key.constant >= 0:
+            first, name = self.operators.named(operand)
+            return Value(f"({name}[{key.text}] if {first}.__class__ is list else index({name}, {key.text}))")
+        return Value(f"index({operand.text}, {key.text})")
+
+    def list_(self, node: ast.ListNode) -> Value:
+        elements = [self.value(element) for element in node.elements]
+        text = f"[{', '.join(element.text for element in elements)}]"
+        fails = any(element.fails for element in elements)
+        if node.optional:
+            return Value(f"present_elements({text}, {self.writer.constant(node.optional)})", "list")
+        if all(element.is_constant for element in elements):
+            return Value(text, "list", fails=False, constant=[element.constant for element in elements])
+        return Value(text, "list", fails)
+
+    def map_(self, node: ast.MapNode) -> Value:
+        entries = [(self.value(entry.key), self.value(entry.value), entry.optional) for entry in node.entries]
+        keys = [key.constant for key, _, _ in entries]
+        if all(key.__class__ is str for key in keys) and len(set(keys)) == len(keys) and not any(e[2] for e in entries):
+            text = ", ".join(f"{key.text}: {value.text}" for key, value, _ in entries)
+            return Value(f"{{{text}}}", "map", any(value.fails for _, value, _ in entries))
+        text = "".join(f"({key.text}, {value.text}, {optional}), " for key, value, optional in entries)
+        return Value(f"build_entries([{text}])")
+
+    def bind(self, node: ast.Bind) -> Value:
+        part = self.captured(node.value)
+        name = self.writer.name()
+        value = part[1]
+        if part[0] or value.fails:
+            with self.logic.absorbing(f"{name} = FAILED"):
+                text = self.logic.place(part)
+                self.writer.emit(f"{name} = {text}")
+            bound = Value(f"({name} if {name} is not FAILED else fail())", value.kind, likely=value.likely)
+        else:
+            self.writer.emit(f"{name} = {value.text}")
+            bound = Value(name, value.kind, fails=False, simple=True, likely=value.likely)
+        with self.scope({node.name: bound}):
+            return self.value(node.body)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call) -> Value:
+        name = node.function
+        if name in ("_&&_", "_||_"):
+            return self.logic.chain([self.captured(arg) for arg in node.args], decisive=name == "_||_")
+        if name == "_?_:_":
+            condition = self.value(node.args[0])
+            return self.logic.choice(condition, self.captured(node.args[1]), self.captured(node.args[2]))
+        args = [self.value(arg) for arg in ast.children(node)]
+        if name in ("_==_", "_!=_"):
+            return self.operators.equality(args[0], args[1], negated=name == "_!=_")
+        if name in _ORDERS:
+            return self.operators.order(name, args[0], args[1])
+        if name in _ARITHMETIC:
+            return self.operators.arithmetic(name, args[0], args[1], node.offset)
+        if name == "@in":
+            return self.operators.membership(args[0], args[1])
+        if name == "!_":
+            operand = args[0]
+            text = f"(not {operand.text})" if operand.kind == "bool" else f"negation({operand.text})"
+            return Value(text, "bool", operand.fails or operand.kind != "bool")
+        if name == "-_":
+            return Value(f"negate({args[0].text})", args[0].kind if args[0].kind in ("int", "double") else UNKNOWN)
+        return self.function_call(node, args)
+
+    def function_call(self, node: ast.Call, args: list[Value]) -> Value:
+        name, member = node.function, node.target is not None
+        given = ", ".join(arg.text for arg in args)
+        own = None if member else self.env.functions.get(name)
+        if own is not None:
+            caller = self.writer.constant(_charging(guarded(name, own.call), own.cost))
+            return Value(f"{caller}(m, {node.offset}, {given})", likely=_likely(own.result))
+        found = lookup(name, member=member)
+        if found is None or not found.accepts(len(args)):
+            return Value("fail()")
+        kind = _RESULTS.get(name, UNKNOWN)
+        if found.metered:
+            return Value(f"{self.writer.constant(found.call)}(m, {node.offset}, {given})", kind)
+        if name in _FOLDED and args and all(arg.is_constant for arg in args):
+            folded = self.folded(found.call, args)
+            if folded is not None:
+                return folded
+        if member and name in _TEXT_TESTS and args[1].kind == "string" and args[1].simple:
+            pattern, helper = _TEXT_TESTS[name]
+            first, local = self.operators.named(args[0])
+            test = pattern.format(local, args[1].text)
+            return Value(f"({test} if {first}.__class__ is str else {helper}({local}, {args[1].text}))", "bool")
+        if name == "size":
+            first, local = self.operators.named(args[0])
+            return Value(f"(len({local}) if {first}.__class__ in SIZED else size({local}))", "int")
+        return Value(f"{self.writer.constant(found.call)}({given})", kind)
+
+    def folded(self, function: Callable[..., Any], args: list[Value]) -> Value | None:
+        """Return the result of a call with constants, worked out now; None where it fails."""
+        try:
+            result = function(*[arg.constant for arg in args])
+        except EvaluationError:
+            return None
+        literal = self.literal(result)
+        if literal.kind:
+            return literal
+        kind = {"timestamp": "timestamp", "duration": "duration"}
+        name = next((kind[k] for k in kind if access.is_kind(result, k)), UNKNOWN)
+        return Value(literal.text, name, fails=False, simple=True)
+
+    # -- comprehensions -----------------------------------------------------------------------------------------
+
+    def macro(self, node: ast.Macro) -> Value:
+        source = self.value(node.range)
+        items = self.macros.items(source, two=len(node.variables) == 2)
+        self.macros.charge(items, weight_of(node), node.offset)
+        kinds = access.element_kinds(self.types.get(node.range.id), len(node.variables))
+        names = [self.writer.name() for _ in node.variables]
+        element = self.types.get(node.range.id)
+        likely = [_likely(kind) for kind in access.variable_types(element, len(names))]
+        bound = {
+            variable: Value(name, self.macros.read_kind(kind), fails=False, simple=True, likely=hint)
+            for variable, name, kind, hint in zip(node.variables, names, kinds, likely, strict=True)
+        }
+        parts = [self.captured_with(arg, bound) for arg in node.args]
+        return self.macros.write(node.name, items, names, kinds, parts)
+
+
+def _charging(function: Callable[..., Any], cost: int) -> Callable[..., Any]:
+    def call(meter: Meter, site: int, *args: Any) -> Any:
+        spend(meter, site, cost)
+        return function(*args)
+
+    return call
+
+
+def _shared_names(root: ast.Node) -> frozenset[str]:
+    """Return the variables that are worth loading once: used twice, or inside a loop."""
+    counts: Counter[str] = Counter()
+
+    def visit(node: ast.Node, local: frozenset[str], weight: int) -> None:
+        match node:
+            case ast.Ident():
+                if node.name not in local:
+                    counts[node.name.removeprefix(".")] += weight
+            case ast.Macro():
+                visit(node.range, local, weight)
+                for arg in node.args:
+                    visit(arg, local | set(node.variables), 2)
+            case ast.Bind():
+                visit(node.value, local, weight)
+                visit(node.body, local | {node.name}, weight)
+            case _:
+                for child in ast.children(node):
+                    visit(child, local, weight)
+
+    visit(root, frozenset(), 1)
+    return frozenset(name for name, count in counts.items() if count > 1)

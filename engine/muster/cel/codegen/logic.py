@@ -1,0 +1,120 @@
+"""`&&`, `||`, `?:`, and the absorption of errors.
+
+An operand that failed is worth nothing until another decides: its failure is the value FAILED, and becomes an error
+again only where nothing decides. A `try` that nothing is raised in costs nothing since Python 3.11.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from muster.cel.codegen.source import Value, Writer
+
+Captured = tuple[list[str], Value, int]
+"""The lines that a part needs before it, the part, and the depth that the lines were written at."""
+
+
+class Logic:
+    """Writes what chooses between parts."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    @contextmanager
+    def absorbing(self, on_failure: str) -> Iterator[None]:
+        """Open a block whose errors lead to `on_failure` instead."""
+        with self.writer.block("try:"):
+            yield
+        with self.writer.block("except BudgetExceeded:"):
+            self.writer.emit("raise")
+        with self.writer.block("except ABSORBED:"):
+            self.writer.emit(on_failure)
+
+    def place(self, part: Captured) -> str:
+        """Write the lines of a part here, and return its text."""
+        lines, value, depth = part
+        self.writer.extend(lines, depth)
+        return value.text
+
+    def chain(self, parts: list[Captured], *, decisive: bool) -> Value:
+        """`a && b && c`, where False decides, or `a || b || c`, where True does."""
+        fallible = [value.fails or value.kind != "bool" for _, value, _ in parts]
+        if not any(lines for lines, _, _ in parts) and not any(fallible[:-1]) and parts[-1][1].kind == "bool":
+            text = (" or " if decisive else " and ").join(value.text for _, value, _ in parts)
+            return Value(f"({text})", "bool", fallible[-1])
+        if len(parts) == 2:
+            return self._pair(parts[0], parts[1], decisive=decisive)
+        return self._sequence(parts, decisive=decisive)
+
+    def _pair(self, first: Captured, second: Captured, *, decisive: bool) -> Value:
+        writer = self.writer
+        result = writer.name()
+        neutral = str(not decisive)
+        certain = first[1].kind == "bool" and not first[1].fails
+        self._operand(first, result)
+        if certain:
+            with writer.block(f"if {'not ' if decisive else ''}{result}:"):
+                writer.emit(f"{result} = {self.place(second)}")
+                if second[1].kind != "bool":
+                    with writer.block(f"if {result} is not True and {result} is not False:"):
+                        writer.emit("raise Failed")
+            return Value(result, "bool", fails=False, simple=True)
+        before = writer.name()
+        with writer.block(f"if {result} is not {decisive}:"):
+            writer.emit(f"{before} = {result}")
+            writer.emit(f"{result} = {self.place(second)}")
+            junk = "" if second[1].kind == "bool" else f" or {result} is not {neutral}"
+            test = f"{before} is not {neutral}{junk}"
+            with writer.block(f"if ({test}) and {result} is not {decisive}:"):
+                writer.emit("raise Failed")
+        return Value(result, "bool", fails=False, simple=True)
+
+    def _operand(self, part: Captured, result: str) -> None:
+        """Write `result = part`, its errors absorbed where it can have any."""
+        if part[1].fails or part[0]:
+            with self.absorbing(f"{result} = FAILED"):
+                text = self.place(part)
+                self.writer.emit(f"{result} = {text}")
+        else:
+            self.writer.emit(f"{result} = {part[1].text}")
+
+    def _sequence(self, parts: list[Captured], *, decisive: bool) -> Value:
+        """Three and more: one after the other, at one level, each behind the test that nothing has decided yet."""
+        writer = self.writer
+        result, state = writer.name(), writer.name()
+        neutral = str(not decisive)
+        writer.emit(f"{state} = {neutral}")
+        for position, part in enumerate(parts):
+            last = position == len(parts) - 1
+            with writer.block(f"if {state} is not {decisive}:" if position else "if True:"):
+                if last:
+                    writer.emit(f"{result} = {self.place(part)}")
+                else:
+                    self._operand(part, result)
+                with writer.block(f"if {result} is not {neutral}:"):
+                    writer.emit(f"{state} = {result}")
+        with writer.block(f"if {state} is not True and {state} is not False:"):
+            writer.emit("raise Failed")
+        return Value(state, "bool", fails=False, simple=True)
+
+    def choice(self, condition: Value, then: Captured, otherwise: Captured) -> Value:
+        """`condition ? then : otherwise`"""
+        writer = self.writer
+        a, b = then[1], otherwise[1]
+        kind = a.kind if a.kind == b.kind else ""
+        certain = condition.kind == "bool"
+        fails = condition.fails or a.fails or b.fails or not certain
+        if not then[0] and not otherwise[0]:
+            if certain:
+                return Value(f"({a.text} if {condition.text} else {b.text})", kind, fails)
+            name = writer.name()
+            rest = f"{b.text} if {name} is False else fail()"
+            return Value(f"({a.text} if ({name} := {condition.text}) is True else {rest})", kind, fails)
+        result, tested = writer.name(), writer.name()
+        writer.emit(f"{tested} = {condition.text}")
+        with writer.block(f"if {tested} is True:"):
+            writer.emit(f"{result} = {self.place(then)}")
+        with writer.block(f"elif {tested} is False:"):
+            writer.emit(f"{result} = {self.place(otherwise)}")
+        with writer.block("else:"):
+            writer.emit("raise Failed")
+        return Value(result, kind, fails=False, simple=True)

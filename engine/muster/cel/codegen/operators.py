@@ -1,0 +1,176 @@
+"""Operators: the fast path that fits what is known of the operands, and the general helper behind it.
+
+CEL's operators differ from Python's in a few places only: `True == 1`, overflow, order between types. Each fast path
+here is one where they agree; the guard in front of it is as cheap as what is known allows.
+"""
+
+from collections.abc import Callable, Mapping
+
+from muster.cel.codegen.source import Value, Writer
+from muster.cel.literals import INT_MAX, INT_MIN
+
+_CLASSES = {"int": "int", "string": "str", "double": "float", "timestamp": "datetime", "bool": "bool", "list": "list"}
+_ORDERS: Mapping[str, tuple[str, str]] = {
+    "_<_": ("<", "less"), "_<=_": ("<=", "less_equal"), "_>_": (">", "greater"), "_>=_": (">=", "greater_equal"),
+}  # fmt: skip
+_SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
+_SAME_CLASS = frozenset({"int", "string", "double", "bytes", "timestamp", "duration"})
+_EXACT = 2**53
+
+
+class Operators:
+    """Writes operators with one writer."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    def named(self, value: Value) -> tuple[str, str]:
+        """Return (text that evaluates the value and names it, the name): use the first one first."""
+        if value.simple:
+            return value.text, value.text
+        name = self.writer.name()
+        return f"({name} := {value.text})", name
+
+    # -- equality -----------------------------------------------------------------------------------------------
+
+    def equality(self, left: Value, right: Value, *, negated: bool) -> Value:
+        """`==` and `!=`."""
+        if left.is_constant and not right.is_constant:
+            left, right = right, left
+        fails = left.fails or right.fails
+        text = self._literal_equality(left, right, negated=negated) if right.is_constant else None
+        if text is None:
+            text = self._general_equality(left, right, negated=negated)
+        return Value(text, "bool", fails)
+
+    def _literal_equality(self, left: Value, right: Value, *, negated: bool) -> str | None:
+        """Return the test against a constant, or None where Python's own could differ."""
+        constant = right.constant
+        sign, identity = ("!=", "is not") if negated else ("==", "is")
+        if constant is None or constant.__class__ is bool:
+            return f"({left.text} {identity} {right.text})"
+        if constant.__class__ is str:
+            return f"({left.text} {sign} {right.text})"
+        if constant.__class__ is int and abs(constant) < _EXACT:
+            if left.kind in ("int", "uint", "double") or constant not in (0, 1):
+                return f"({left.text} {sign} {right.text})"
+            first, name = self.named(left)
+            boolean = "True" if constant else "False"
+            if negated:
+                return f"({first} != {constant} or {name} is {boolean})"
+            return f"({first} == {constant} and {name} is not {boolean})"
+        return None
+
+    def _general_equality(self, left: Value, right: Value, *, negated: bool) -> str:
+        sign, helper = ("!=", "different") if negated else ("==", "equal")
+        same = left.kind == right.kind and left.kind in _SAME_CLASS | {"bool"}
+        if same or "string" in (left.kind, right.kind):
+            return f"({left.text} {sign} {right.text})"
+        if left.kind or right.kind or not (left.could_be("string") and right.could_be("string")):
+            return f"{helper}({left.text}, {right.text})"
+        first, name = self.named(left)
+        second, other = self.named(right)
+        return (
+            f"({name} {sign} {other} if {first}.__class__ is {second}.__class__ is str else {helper}({name}, {other}))"
+        )
+
+    # -- order --------------------------------------------------------------------------------------------------
+
+    def order(self, function: str, left: Value, right: Value) -> Value:
+        """`<`, `<=`, `>`, `>=`."""
+        sign, helper = _ORDERS[function]
+        if left.kind == right.kind and left.kind in _SAME_CLASS:
+            return Value(f"({left.text} {sign} {right.text})", "bool", left.fails or right.fails)
+        kind = self._expected(left, right, ("int", "string", "double"))
+        if kind is None:
+            return Value(f"{helper}({left.text}, {right.text})", "bool")
+        return Value(self._guarded(left, right, kind, sign, helper), "bool")
+
+    @staticmethod
+    def _expected(left: Value, right: Value, kinds: tuple[str, ...]) -> str | None:
+        """Return the kind that both operands probably have; int where nothing is known."""
+        for kind in kinds:
+            if left.could_be(kind) and right.could_be(kind):
+                return kind
+        return None
+
+    def _guarded(self, left: Value, right: Value, kind: str, sign: str, helper: str) -> str:
+        """Return `a < b` behind a test of both classes, with the helper for everything else."""
+        test, name, other = self._class_test(left, right, kind)
+        return f"({name} {sign} {other} if {test} else {helper}({name}, {other}))"
+
+    def _class_test(self, left: Value, right: Value, kind: str) -> tuple[str, str, str]:
+        """Return (test that both are of a kind, name of the left, name of the right). The test always names both."""
+        python = _CLASSES[kind]
+        first, name = self.named(left)
+        second, other = self.named(right)
+        if left.simple and left.kind == kind:
+            return f"{second}.__class__ is {python}", name, other
+        if right.simple and right.kind == kind:
+            return f"{first}.__class__ is {python}", name, other
+        return f"{first}.__class__ is {second}.__class__ is {python}", name, other
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+
+    def arithmetic(self, function: str, left: Value, right: Value, site: int) -> Value:
+        """`+`, `-`, `*`, `/`, `%`."""
+        temporal = self._temporal(function, left, right)
+        if temporal is not None:
+            return temporal
+        if function not in _SUMS:
+            helper = "divide" if function == "_/_" else "modulo"
+            return Value(f"{helper}({left.text}, {right.text})", self._result(left, right))
+        sign, helper = _SUMS[function]
+        prefix = f"m, {site}, " if helper == "add" else ""
+        kind = self._expected(left, right, ("int", "double"))
+        if kind == "double" and left.kind == right.kind == "double":
+            return Value(f"({left.text} {sign} {right.text})", "double", left.fails or right.fails)
+        if kind != "int":
+            return Value(f"{helper}({prefix}{left.text}, {right.text})", self._result(left, right))
+        return self._integers(left, right, sign, lambda a, b: f"{helper}({prefix}{a}, {b})")
+
+    @staticmethod
+    def _result(left: Value, right: Value) -> str:
+        same = left.kind == right.kind and left.kind in ("int", "uint", "double", "string", "bytes", "list")
+        return left.kind if same else ""
+
+    def _integers(self, left: Value, right: Value, sign: str, helper: Callable[[str, str], str]) -> Value:
+        """Write the operation on ints, checked for overflow."""
+        total = self.writer.name()
+        kind = "int" if left.kind == right.kind == "int" else ""
+        if kind and left.simple and right.simple:
+            test, name, other = "", left.text, right.text
+        else:
+            test, name, other = self._class_test(left, right, "int")
+            test += " and "
+        fits = f"{INT_MIN} <= ({total} := {name} {sign} {other}) <= {INT_MAX}"
+        return Value(f"({total} if {test}{fits} else {helper(name, other)})", kind)
+
+    @staticmethod
+    def _temporal(function: str, left: Value, right: Value) -> Value | None:
+        """Write arithmetic on values that are certainly times or durations."""
+        helper, kind = {
+            ("_-_", "timestamp", "timestamp"): ("difference", "duration"),
+            ("_-_", "timestamp", "duration"): ("subtract_span", "timestamp"),
+            ("_+_", "timestamp", "duration"): ("add_span", "timestamp"),
+            ("_+_", "duration", "duration"): ("add_spans", "duration"),
+            ("_-_", "duration", "duration"): ("subtract_spans", "duration"),
+        }.get((function, left.kind, right.kind), ("", ""))
+        return Value(f"{helper}({left.text}, {right.text})", kind) if helper else None
+
+    # -- membership ---------------------------------------------------------------------------------------------
+
+    def membership(self, item: Value, container: Value) -> Value:
+        """`in`."""
+        text = item.kind == "string"
+        if container.is_constant and isinstance(container.constant, list):
+            if all(element.__class__ is str for element in container.constant):
+                options = "".join(f"{element!a}, " for element in container.constant)
+                return Value(f"({item.text} in ({options}))", "bool", item.fails)
+        elif text and container.kind in ("list", "map"):
+            return Value(f"({item.text} in {container.text})", "bool", item.fails or container.fails)
+        elif text and item.simple:
+            first, name = self.named(container)
+            test = f"{first}.__class__ is dict or {name}.__class__ is list"
+            return Value(f"({item.text} in {name} if {test} else contains({item.text}, {name}))", "bool")
+        return Value(f"contains({item.text}, {container.text})", "bool")

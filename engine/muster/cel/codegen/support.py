@@ -1,0 +1,61 @@
+"""What generated code refers to: the one namespace that all generated functions share."""
+
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
+
+from muster.cel.closures import negation
+from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.library import standard
+from muster.cel.runtime import comparison, maps, numbers, temporal
+from muster.cel.runtime.access import SPANS, TIMES
+from muster.cel.runtime.temporal import Instant
+from muster.cel.values import UInt
+
+
+class Failed(Exception):  # noqa: N818 - never seen outside
+    """Raised by generated code where CEL has an error. What it is, is found out by evaluating again."""
+
+
+class _Missing:
+    """Stands for a variable that has no value. It has no items, no class that fits and equals nothing."""
+
+    __slots__ = ()
+
+
+FAILED = Failed
+MISSING = _Missing()
+
+ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, Failed)
+"""What `&&`, `||`, `all` and `exists` absorb: CEL's errors, and those that plain data makes Python raise."""
+
+
+def fail() -> NoReturn:
+    """Raise, as an expression."""
+    raise Failed
+
+
+def over(site: int) -> NoReturn:
+    """Say that the budget is spent."""
+    raise BudgetExceeded("", site)
+
+
+NAMESPACE: dict[str, Any] = {
+    "__builtins__": {},
+    "len": len, "int": int, "str": str, "dict": dict, "list": list, "bool": bool, "float": float,
+    "UInt": UInt, "Instant": Instant, "datetime": datetime, "timedelta": timedelta,
+    "Failed": Failed, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED, "BudgetExceeded": BudgetExceeded,
+    "KeyError": KeyError, "fail": fail, "over": over,
+    "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
+    "modulo": numbers.modulo, "negate": numbers.negate, "negation": negation,
+    "equal": comparison.equal, "different": comparison.different, "less": comparison.less,
+    "less_equal": comparison.less_equal, "greater": comparison.greater, "greater_equal": comparison.greater_equal,
+    "contains": comparison.contains,
+    "keys": maps.keys, "pairs": maps.pairs, "has": maps.has, "index": maps.index, "select": maps.select,
+    "optional_select": maps.optional_select, "optional_index": maps.optional_index, "build_map": maps.build,
+    "build_entries": maps.build_entries, "present_elements": maps.present_elements, "entries_of": maps.entries_of,
+    "difference": temporal.difference, "add_span": temporal.add_span, "subtract_span": temporal.subtract_span,
+    "add_spans": temporal.add_spans, "subtract_spans": temporal.subtract_spans,
+    "TIMES": TIMES, "SPANS": SPANS,
+    "size": standard.size, "text_contains": standard.contains, "starts_with": standard.starts_with,
+    "ends_with": standard.ends_with, "SIZED": frozenset({str, list, dict, bytes}),
+}  # fmt: skip
