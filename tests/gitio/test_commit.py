@@ -209,6 +209,15 @@ def test_an_edit_in_the_way_is_named_and_nothing_changes(repo: Repo, disturb: ob
     check_sound(repo)
 
 
+def test_an_edit_in_the_way_is_not_stashed_away_either(repo: Repo) -> None:
+    repo.git("config", "merge.autoStash", "true")
+    repo.write("derived/a.yaml", "mine\n")
+    before = repo.tip()
+    assert isinstance(commit(repo), Refused)
+    assert repo.tip() == before
+    assert (repo.path / "derived/a.yaml").read_text() == "mine\n"
+
+
 def test_a_derived_file_that_a_person_deleted_comes_back(repo: Repo) -> None:
     (repo.path / "derived/a.yaml").unlink()
     assert commit(repo) == Committed(repo.tip())

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from muster.gitio.errors import RepositoryError, UnreadableError, complaint
-from muster.gitio.process import Git, disown, reap
+from muster.gitio.process import Git, reap
 
 if TYPE_CHECKING:
     from muster.gitio.process import Process
@@ -150,10 +150,7 @@ class _Batch:
         return Object(kind, content[:-1])
 
     def _running(self) -> "Process":
-        if self._process is not None and self._owner != os.getpid():
-            disown(self._process)
-            self._process = None
-        if self._process is None:
+        if self._process is None or self._owner != os.getpid():  # dropping another's handle does not end its process
             self._process = self._git.start("cat-file", self._mode)
             self._owner = os.getpid()
         return self._process

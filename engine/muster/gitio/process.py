@@ -132,13 +132,6 @@ def reap(process: "Process") -> int:
     return status
 
 
-def disown(process: "Process") -> None:
-    """Forget a process inherited through a fork; dropping its handle would end it under the parent."""
-    if process.proc is not None:
-        process.proc.returncode = 0
-    process.proc = None
-
-
 def verb(arguments: tuple[str, ...]) -> str:
     """Return the subcommand among `arguments`, past `-c name=value` pairs."""
     index = 0

@@ -1,0 +1,58 @@
+"""Where a branch goes, and which branch there is to commit to."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.gitio.config import Upstream, remote_default_branch, remotes, require_branch, upstream
+from muster.gitio.errors import RepositoryError
+from muster.gitio.repository import open_repository
+from tests.support.git import Repo, clone, new_repository
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Repo:
+    made = new_repository(tmp_path / "origin")
+    made.commit({"a.yaml": "a: 1\n"})
+    return made
+
+
+def test_a_clone_goes_where_it_came_from(origin: Repo, tmp_path: Path) -> None:
+    here = clone(origin, tmp_path / "here")
+    repository = open_repository(here.path, here.environ)
+    assert remotes(repository) == ("origin",)
+    assert upstream(repository, "main") == Upstream("origin", "main")
+    assert upstream(repository, "new") == Upstream("origin", "new")
+    assert remote_default_branch(repository, "origin") == "main"
+    assert remote_default_branch(repository, "nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "expected"),
+    [
+        ([], {}, None),
+        (["hub"], {}, Upstream("hub", "main")),
+        (["hub", "origin"], {}, Upstream("origin", "main")),
+        (["hub", "mirror"], {}, None),
+        (
+            ["hub", "mirror"],
+            {"branch.main.remote": "hub", "branch.main.merge": "refs/heads/prod"},
+            Upstream("hub", "prod"),
+        ),
+        (["hub"], {"branch.main.remote": ".", "branch.main.merge": "refs/heads/x"}, Upstream("hub", "main")),
+    ],
+)
+def test_chooses_the_remote(origin: Repo, names: list[str], config: dict[str, str], expected: Upstream | None) -> None:
+    for name in names:
+        origin.git("remote", "add", name, f"https://example.com/{name}.git")
+    for name, value in config.items():
+        origin.git("config", name, value)
+    assert upstream(open_repository(origin.path, origin.environ), "main") == expected
+
+
+def test_a_detached_head_has_no_branch_to_commit_to() -> None:
+    assert require_branch("main") == "main"
+    with pytest.raises(RepositoryError) as caught:
+        require_branch(None)
+    assert "detached" in caught.value.message
+    assert "git switch" in caught.value.hint
