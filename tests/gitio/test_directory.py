@@ -89,6 +89,17 @@ def test_works_without_git(tmp_path: Path) -> None:
     assert list(read(tmp_path, PATH=str(tmp_path / "nowhere"))[0]) == ["a.yaml"]
 
 
+def test_a_repository_inside_is_reported_and_not_entered(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"a.yaml": "a: 1\n", "b": "a file\n"})
+    new_repository(repo.path / "vendor").commit({"x.yaml": ""})
+    (repo.path / "b").unlink()
+    write(repo.path, "b/c.yaml")
+    files, skipped = read(repo.path)
+    assert list(files) == ["a.yaml", "b/c.yaml"]
+    assert skipped == (Skipped("vendor", "submodule", "a repository of its own"),)
+
+
 def test_unmerged_files_appear_once(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"a.yaml": "a: 1\n"})

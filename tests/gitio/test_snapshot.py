@@ -1,5 +1,6 @@
 """The snapshot of a commit: which files, in which order, and what is said about the others."""
 
+import gc
 import os
 import threading
 from collections.abc import Sequence
@@ -271,6 +272,15 @@ def test_closing_ends_the_git_processes_and_reading_starts_them_again(repo: Repo
         assert file.read() == b"a: 1\n"
         snapshot.close()
         assert file.read() == b"a: 1\n"
+
+
+def test_a_snapshot_that_is_dropped_ends_its_git_processes(repo: Repo) -> None:
+    """Nothing closes it: the handle's end is the process's end. A leak would be a ResourceWarning, which fails."""
+    repo.commit({"a.yaml": "a: 1\n"})
+    for file in CommitSnapshot(opened(repo), repo.tip()).files():
+        assert file.read() == b"a: 1\n"
+    del file
+    gc.collect()
 
 
 _NAMES = st.text(

@@ -22,7 +22,7 @@ class DirectorySnapshot:
     """The data files below a directory. Satisfies `muster.model.snapshot.Snapshot`.
 
     Inside a git work tree what git ignores is left out; elsewhere everything counts. Each file is read when
-    it is yielded, so that its id and its content are of the same instant.
+    it is yielded, so that its id (always the SHA-1 one) and its content are of the same instant.
     """
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
@@ -64,6 +64,8 @@ class DirectorySnapshot:
             status = os.lstat(full)
             if stat.S_ISLNK(status.st_mode):
                 self._link(path, full)
+            elif stat.S_ISDIR(status.st_mode):
+                self._directory(path, full)
             elif not stat.S_ISREG(status.st_mode):
                 if is_data(raw):
                     self._skip(path, "not-a-file", _kind(status.st_mode))
@@ -79,6 +81,11 @@ class DirectorySnapshot:
     def _read(self, path: str, full: bytes) -> SourceFile:
         content = _read_regular(full, MAX_BLOB_BYTES)
         return SourceFile(path, blob_id(content), lambda: content)
+
+    def _directory(self, path: str, full: bytes) -> None:
+        """Report a repository inside this one: git lists it, as a submodule or as untracked, but not what is in it."""
+        if (Path(os.fsdecode(full)) / ".git").exists():
+            self._skip(path.rstrip("/"), "submodule", "a repository of its own")
 
     def _link(self, path: str, full: bytes) -> None:
         link = Path(os.fsdecode(full))
