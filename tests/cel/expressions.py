@@ -6,8 +6,9 @@ dropped, values of another type.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from muster.cel.types import (
     BOOL,
@@ -22,12 +23,16 @@ from muster.cel.types import (
     UINT,
     ListType,
     MapType,
+    NullableType,
     ObjectType,
     StringType,
     Type,
+    bare,
 )
+from muster.cel.values import UInt
 from muster.model.tree import Tree
 
+NOW: Final = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 _SIMPLE: Final = (INT, STRING, BOOL, DOUBLE, DURATION, TIMESTAMP, UINT, BYTES)
 _COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 _LITERALS: Final[Mapping[Type, tuple[str, ...]]] = {
@@ -100,6 +105,7 @@ class Grower:
 
     def paths(self, text: str, found: Type, wanted: Type, depth: int = 4) -> list[str]:
         """Return the ways to read something of the wanted type out of a value."""
+        found = bare(found)
         here = [text] if found in (wanted, DYN) or (isinstance(found, StringType) and wanted == STRING) else []
         if depth == 0:
             return here
@@ -248,6 +254,8 @@ def fitting(random: Random, type_: Type) -> Tree:
             return [fitting(random, type_.element) for _ in range(min(random.randrange(4), type_.max_items or 4))]
         case MapType():
             return {key: fitting(random, type_.value) for key in random.sample("abcd", random.randrange(4))}
+        case NullableType():
+            return None if random.random() < 0.3 else fitting(random, type_.element)
         case ObjectType():
             present = {name: field for name, field in type_.fields.items() if field.required or random.random() < 0.8}
             return {name: fitting(random, field.type) for name, field in present.items()}
@@ -260,6 +268,21 @@ def fitting(random: Random, type_: Type) -> Tree:
         DYN: (1, "a", True, None, [1, 2], {"a": 1}, 0.5),
     }
     return random.choice(scalars.get(type_, (None,)))
+
+
+def variable_of(random: Random, type_: Type, damage: float = 0.0) -> Any:
+    """Return a value for a variable of the type: data for what comes from files, else the engine's own classes."""
+    match type_:
+        case _ if type_ == UINT:
+            return UInt(random.choice((0, 1, 2)))
+        case _ if type_ == BYTES:
+            return random.choice((b"", b"a"))
+        case _ if type_ == TIMESTAMP:
+            return NOW
+        case _ if type_ == DURATION:
+            return timedelta(seconds=random.choice((0, 60, -5.5)))
+    data = fitting(random, type_)
+    return misfit(random, data, damage) if damage else data
 
 
 def misfit(random: Random, tree: Tree, damage: float) -> Tree:

@@ -28,6 +28,7 @@ _WALKS: Final = frozenset(
 _SEARCHES: Final = frozenset({"contains", "indexOf", "lastIndexOf"})
 _EXPRESSIONS: Final = frozenset({"matches", "find", "findAll"})
 _PAIRS: Final = frozenset({"sets.contains", "sets.equivalent", "sets.intersects"})
+_PAIRWISE: Final = _PAIRS | {"_==_", "_!=_", "@in"}
 _SORTS: Final = frozenset({"sort", "distinct", "@sortByAssociatedKeys"})
 _ORDERINGS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 #: What gives a part of its first argument, or all of it.
@@ -39,18 +40,25 @@ _SHRINKING: Final = frozenset(
     }
 )  # fmt: skip
 
+#: Arguments without which a result has no known size.
+_TAKES: Final = {"_+_": 2, "_?_:_": 3, "or": 2, "orValue": 2}
+
 Argument = tuple[Type, Extent]
 
 
 def call_cost(function: str, arguments: list[Argument]) -> Range:
     """Return what the call itself costs, its arguments being there."""
     extents = [extent for _, extent in arguments]
+    if not extents:
+        return ONE
     if function in _WALKS or function == "_+_":
         return ONE + sum((_walk(argument) for argument in arguments), Range(0, 0))
     if function in _SEARCHES and len(extents) > 1:
         return ONE + _walk(arguments[0]) * (_walk(arguments[1]) | ONE)
     if function in _EXPRESSIONS and len(extents) > 1:
         return ONE + (extents[0].length() + ONE).scaled(TEXT) * extents[1].length().scaled(PATTERN)
+    if function in _PAIRWISE and len(extents) < 2:
+        return ONE  # no such call exists, and the checker has said so
     if function in ("_==_", "_!=_"):
         one, other = (weight(*argument) for argument in arguments)
         return Range(1, max(1, min(one.max, other.max)))
@@ -95,6 +103,8 @@ def _element_weight(argument: Argument) -> Range:
 def result_extent(function: str, arguments: list[Argument], type_: Type, path: str) -> Extent:
     """Return the size of what the call gives, where its arguments bound it; else what its type says."""
     extents = [extent for _, extent in arguments]
+    if len(extents) < _TAKES.get(function, 1):
+        return extent_of(type_, path)
     match function:
         case "_+_":
             return extents[0] + extents[1] if SCALAR not in extents else SCALAR

@@ -1,0 +1,86 @@
+"""What holds for every expression: costs stay under their estimate, horizons are right, checked means typed."""
+
+import re
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster import cel
+from muster.cel.cost import estimate
+from muster.cel.parser import parse
+from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType
+from tests.cel.expressions import NOW, Grower, variable_of
+from tests.cel.oracle import comparable
+from tests.cel.surroundings import VARIABLES
+
+seeds = st.integers(0, 2**32)
+WORLD = {name: type_ for name, type_ in VARIABLES.items() if not isinstance(type_, OptionalType)}
+ENV = cel.Env(variables=WORLD)
+WANTED = (BOOL, BOOL, BOOL, INT, STRING, TIMESTAMP, ListType(INT), MapType(STRING, INT))
+_TYPE_ERROR = re.compile(r"no such overload|undeclared|is not a map|neither a list nor a map")
+
+
+def grown(random: Random, depth: int) -> str:
+    return Grower(random, WORLD).grow(random.choice(WANTED), depth)
+
+
+def world(random: Random) -> dict[str, Any]:
+    return {name: variable_of(random, type_) for name, type_ in WORLD.items()}
+
+
+@settings(max_examples=500, derandomize=True, deadline=None)
+@given(seeds, st.integers(0, 5))
+def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int, depth: int) -> None:
+    random = Random(seed)
+    text = grown(random, depth)
+    try:
+        program = cel.compile(text, ENV)
+    except cel.CompileError:
+        return
+    result = program.run(world(random))
+    # A `dyn` may turn out to be anything: only expressions without one are promised.
+    if result.error is not None and not re.search(r"\bx\b|anything|free", text):
+        assert not _TYPE_ERROR.search(result.error.message), (text, result.error)
+
+
+@settings(max_examples=500, derandomize=True, deadline=None)
+@given(seeds, st.integers(0, 5))
+def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> None:
+    random = Random(seed)
+    text = grown(random, depth)
+    checked = cel.inspect(text, ENV)
+    if not checked.ok:
+        return
+    most = estimate(parse(text), checked).max
+    assert cel.compile(text, ENV).run(world(random)).cost <= most, text
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(seeds, st.integers(1, 4))
+def test_nothing_changes_before_the_horizon(seed: int, depth: int) -> None:
+    random = Random(seed)
+    program = cel.compile(Grower(random, WORLD).grow(BOOL, depth), ENV)
+    data = world(random)
+    now = program.run(data)
+    if now.horizon is None:
+        later = NOW + timedelta(days=random.randrange(1, 4000))
+    else:
+        assert now.horizon > NOW
+        later = now.horizon - timedelta(seconds=1)
+    before = program.run({**data, "now": later})
+    assert comparable(before.value) == comparable(now.value)
+    assert (before.error is None) == (now.error is None)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(seeds, st.integers(0, 4))
+def test_evaluating_again_and_traced_gives_the_same(seed: int, depth: int) -> None:
+    random = Random(seed)
+    program = cel.compile(Grower(random, WORLD).grow(random.choice(WANTED), depth), ENV)
+    data = world(random)
+    once, again, traced = program.run(data), program.run(data), program.run(data, trace=True)
+    assert (comparable(once.value), once.horizon, once.cost) == (comparable(again.value), again.horizon, again.cost)
+    assert comparable(once.value) == comparable(traced.value)
