@@ -7,6 +7,7 @@
 Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
 """
 
+from muster.cel import cache
 from muster.cel.clock import Clock
 from muster.cel.compiler import compile, inspect  # noqa: A004 - used as cel.compile
 from muster.cel.env import Env, Function
@@ -39,6 +40,7 @@ __all__ = [
     "SyntaxIssue",
     "TypeValue",
     "UInt",
+    "cache",
     "compile",
     "inspect",
 ]

@@ -1,16 +1,34 @@
-"""From text to program: parse, check, resolve, generate; each expression once per process."""
+"""From text to program: parse, check, resolve, generate; each expression once per process.
+
+The parser and the checker are imported when they are first needed: a process that finds its expressions in the cache
+pays for neither.
+"""
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from muster.cel.checker import Checked, check
+from muster.cel import ast, cache
 from muster.cel.codegen.generate import generate
 from muster.cel.env import Env, declared
 from muster.cel.errors import CompileError
-from muster.cel.parser import parse
 from muster.cel.program import Program
-from muster.cel.resolve import resolve
+from muster.cel.types import (
+    DYN,
+    STRING,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+    OptionalType,
+    Scalar,
+    StringType,
+    Type,
+)
 from muster.model.finding import Severity
+
+if TYPE_CHECKING:
+    from muster.cel.checker import Checked
 
 _DYNAMIC = Env()
 _KEPT = 20_000
@@ -34,20 +52,74 @@ def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - the i
     return program
 
 
-def inspect(text: str, env: Env) -> Checked:
+def inspect(text: str, env: Env) -> "Checked":
     """Return what the checker finds: types, and issues of which some may only be warnings. Raises SyntaxIssue."""
+    from muster.cel.checker import check
+    from muster.cel.parser import parse
+
     return check(parse(text), declared(env), text)
 
 
 def _compile(text: str, env: Env) -> Program:
+    store = cache.current()
+    found = None if store is None else store.load(text, env.digest)
+    if found is None:
+        found = _analysed(text, env)
+        if store is not None:
+            store.save(text, env.digest, *found)
+    node, types = found
+    source, body = generate(node, env, types)
+    return Program(text, env, node, types, body, source)
+
+
+def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type]]:
+    """Return the resolved tree of a text, and the types that the generator needs of it."""
+    from muster.cel.parser import parse
+    from muster.cel.resolve import resolve
+
     node = parse(text)
-    types = {}
+    types: Mapping[int, Type] = {}
     if env.typed:
+        from muster.cel.checker import check
+
         checked = check(node, declared(env), text)
         errors = tuple(issue for issue in checked.issues if issue.severity is Severity.ERROR)
         if errors:
             raise CompileError(errors)
-        types = dict(checked.types)
+        types = checked.types
     resolved = resolve(node, env)
-    source, body = generate(resolved, env, types)
-    return Program(text, env, resolved, types, body, source)
+    return resolved, _needed(resolved, types)
+
+
+def _needed(node: ast.Node, types: Mapping[int, Type]) -> dict[int, Type]:
+    """Return the reduced types of what is read from data, of what loops go over, and of the whole."""
+    wanted = {node.id}
+    for current in ast.walk(node):
+        if isinstance(current, ast.Ident | ast.Select | ast.Index):
+            wanted.add(current.id)
+        elif isinstance(current, ast.Macro):
+            wanted.add(current.range.id)
+    reduced = {identity: reduce_type(types[identity]) for identity in sorted(wanted) if identity in types}
+    return {identity: kind for identity, kind in reduced.items() if kind != DYN}
+
+
+def reduce_type(kind: Type) -> Type:
+    """Return what the generator can use of a type: scalars and what is built of them. Objects are maps or `dyn`."""
+    match kind:
+        case StringType():
+            return STRING
+        case Scalar(name="error"):
+            return DYN
+        case Scalar():
+            return kind
+        case ListType():
+            return ListType(reduce_type(kind.element))
+        case MapType():
+            return MapType(reduce_type(kind.key), reduce_type(kind.value))
+        case OptionalType():
+            return OptionalType(reduce_type(kind.element))
+        case NullableType():
+            return NullableType(reduce_type(kind.element))
+        case ObjectType(additional=Type() as additional):
+            return MapType(STRING, reduce_type(additional))
+    return DYN

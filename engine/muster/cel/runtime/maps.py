@@ -5,7 +5,6 @@ the same key, CEL does not: a map that has both is a `MixedMap`, where booleans 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from muster.cel.errors import EvaluationError
@@ -125,6 +124,8 @@ def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> Evaluation
     """Return the error for a key that is not there, with the keys that are, the nearest first."""
     names = sorted(name for name in mapping if isinstance(name, str))
     if isinstance(key, str):
+        from difflib import get_close_matches  # only a message needs it
+
         near = get_close_matches(key, names, n=2)
         names = [*near, *(name for name in names if name not in near)]
     place = f" in {where}" if where else ""

@@ -1,0 +1,85 @@
+"""Compiled expressions on disk, so that an unchanged policy is parsed and checked once per machine, not once per run.
+
+`use(directory)` opens the cache: one file to which each newly compiled expression adds a line. A line has the text, the
+digest of the environment and the version of the engine that it is for, the resolved syntax tree, and the types that the
+generator needs. It holds data only; the Python is generated anew, so that nothing in the directory becomes code. A line
+that does not fit is passed over. A process that finds all its expressions here imports neither cel-python nor Lark.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from muster import __version__
+from muster.cel import ast, serial
+from muster.cel.types import Type, parse_type
+
+_FORMAT = 1
+_MAX_BYTES = 64 << 20
+
+
+class Store:
+    """The file of one directory. Another process may add to it at the same time: lines are written whole."""
+
+    def __init__(self, directory: Path) -> None:
+        """Read what is there, as lines; they are looked into when they are asked for."""
+        self._path = directory / f"expressions-{__version__}-{_FORMAT}.jsonl"
+        self._lines: dict[str, bytes] = {}
+        try:
+            if self._path.stat().st_size > _MAX_BYTES:
+                self._path.unlink()
+            for line in self._path.read_bytes().splitlines():
+                key, separator, content = line.partition(b" ")
+                if separator:
+                    self._lines[key.decode("ascii", "replace")] = content
+        except OSError:
+            return
+
+    def load(self, text: str, digest: str) -> tuple[ast.Node, dict[int, Type]] | None:
+        """Return the resolved tree and the types that were kept for a text, None where there is no sound entry."""
+        line = self._lines.pop(_key(text, digest), None)
+        if line is None:
+            return None
+        try:
+            entry = json.loads(line)
+            if entry["text"] != text or entry["env"] != digest:
+                return None
+            types = {int(identity): parse_type(kind) for identity, kind in entry["types"].items()}
+            return serial.load(entry["tree"]), types
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+
+    def save(self, text: str, digest: str, node: ast.Node, types: Mapping[int, Type]) -> None:
+        """Add an entry. A directory that cannot be written is no error: the next run compiles again."""
+        entry = {
+            "text": text,
+            "env": digest,
+            "tree": serial.dump(node),
+            "types": {str(identity): str(kind) for identity, kind in sorted(types.items())},
+        }
+        line = f"{_key(text, digest)} {json.dumps(entry, separators=(',', ':'))}\n"
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab") as file:
+                file.write(line.encode())
+        except OSError:
+            return
+
+
+def _key(text: str, digest: str) -> str:
+    return hashlib.blake2b(f"{digest} {text}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class _Current:
+    store: Store | None = None
+
+
+def use(directory: Path | None) -> None:
+    """Keep compiled expressions in a directory from now on; None stops that."""
+    _Current.store = None if directory is None else Store(directory)
+
+
+def current() -> Store | None:
+    """Return the cache in use."""
+    return _Current.store

@@ -1,0 +1,102 @@
+"""Compiled expressions come back from disk as they were, and nothing in the directory can do harm."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muster import cel
+from muster.cel import cache, serial
+from muster.cel.codegen.generate import generate
+from muster.cel.parser import parse
+from muster.cel.types import DYN, TIMESTAMP, ListType
+from tests.conformance import cel as cases
+
+TEXT = "now - self.created > duration('5m') && self.items.exists(i, i > 2)"
+ENV = cel.Env(variables={"self": DYN, "now": TIMESTAMP, "times": ListType(TIMESTAMP)})
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from muster import cel
+cel.cache.use(Path(sys.argv[1]))
+program = cel.compile("has(self.spec) && self.spec.replicas > 2", cel.Env())
+print(program.evaluate({"self": {"spec": {"replicas": 3}}}), "celpy" in sys.modules, "lark" in sys.modules)
+"""
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    cache.use(tmp_path)
+    yield tmp_path
+    cache.use(None)
+
+
+def lines(directory: Path) -> list[str]:
+    return [line for path in sorted(directory.iterdir()) for line in path.read_text().splitlines()]
+
+
+def test_a_second_process_needs_no_parser(tmp_path: Path) -> None:
+    runs = [
+        subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["True False True\n", "True False False\n"]
+
+
+def test_every_tree_survives() -> None:
+    for case in cases.cases(Path(cases.__file__).parent / "cases"):
+        try:
+            node = parse(case["expr"])
+        except cel.SyntaxIssue:
+            continue
+        if "nan" not in case["expr"].lower():
+            assert serial.load(json.loads(json.dumps(serial.dump(node)))) == node
+
+
+def test_types_survive(directory: Path) -> None:
+    store = cache.Store(directory)
+    node = parse(TEXT)
+    store.save(TEXT, ENV.digest, node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)})
+    assert cache.Store(directory).load(TEXT, ENV.digest) == (node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: line[: len(line) // 2],
+        lambda line: line.replace('"_&&_"', '"_?_:_"'),
+        lambda line: line.replace('"C"', '"__import__"'),
+        lambda line: line.replace('["I"', '["I",-1'),
+        lambda line: line.replace('"text":"now', '"text":"new'),
+        lambda line: line.split(" ")[0] + " " + "[" * 100_000,
+        lambda line: line.split(" ")[0] + " " + '{"text": 1}',
+    ],
+)
+def test_an_unsound_entry_is_passed_over(directory: Path, damage: object) -> None:
+    assert callable(damage)
+    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+    (path,) = directory.iterdir()
+    path.write_text(damage(path.read_text().strip()) + "\n")
+    assert cache.Store(directory).load(TEXT, ENV.digest) is None
+
+
+def test_what_an_entry_holds_cannot_become_code() -> None:
+    for name in ("x']); import os; (v['", "\n    raise SystemExit", "'''", "\\"):
+        node = serial.load(["S", 0, 0, ["I", 1, 0, name], name, False])
+        source, body = generate(node, cel.Env(), {})
+        program = cel.Program("x", cel.Env(), node, {}, body, source)
+        assert program.evaluate({name: {name: 7}}) == 7
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    cache.use(blocked / "below")
+    try:
+        assert cel.compile("1 + 1 + 41 - 1").evaluate({}) == 42
+    finally:
+        cache.use(None)
