@@ -133,7 +133,7 @@ ISSUES = [
     (
         "status in ['True', 'Flase']",
         7,
-        "'in' is always false: status is never 'Flase', only 'True', 'False', 'Unknown'",
+        "status is never 'Flase', only 'True', 'False', 'Unknown'",
         "did you mean 'False'?",
     ),
     (

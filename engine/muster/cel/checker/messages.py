@@ -109,10 +109,10 @@ def never_in(element: Type, container: Type) -> Message:
 
 def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> Message:
     """A comparison with a text that an enum does not have."""
-    outcome = "true" if operator == "_!=_" else "false"
-    hint = did_you_mean(value, values)
-    text = f"'{OPERATORS[operator]}' is always {outcome}: {owner} is never '{value}', only {_listed(values)}"
-    return Message(text, hint)
+    fact = f"{owner} is never '{value}', only {_listed(values)}"
+    if operator != "@in":
+        fact = f"'{OPERATORS[operator]}' is always {'true' if operator == '_!=_' else 'false'}: {fact}"
+    return Message(fact, did_you_mean(value, values))
 
 
 def unknown_key(owner: str, key: str, known: Iterable[str]) -> Message:
