@@ -101,6 +101,8 @@ _HEADLINES = {
     "Cluster": ("Ready", {"True": "ready", "False": "not ready"}),
     "NodePool": ("Ready", {"True": "ready", "False": "not ready"}),
 }
+#: Kinds that are bookkeeping: counted only where nothing else is to tell.
+_SILENT = frozenset(("Lease",))
 _NOUNS = {"ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool"}
 
 
@@ -120,7 +122,7 @@ def summary(found: Iterable[Change]) -> str:
         for word, by_noun in sorted(counted.items(), key=lambda item: (_ORDER.get(item[0], 50), item[0]))
         for noun in sorted(by_noun)
     ]
-    if others := rest - told:
+    if others := {id_ for id_ in rest - told if not (terms and id_.kind in _SILENT)}:
         terms.append(_count(len(others), "object", "updated"))
     return ", ".join(terms) if terms else "nothing changed"
 

@@ -61,7 +61,7 @@ def reconcile(
     the remote refuses, or the branch keeps moving.
     """
     for attempt in attempts():
-        done = _once(repository, now(), branch, remote, attempt)
+        done = _once(repository, now, branch, remote, attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -70,12 +70,14 @@ def reconcile(
     )
 
 
-def _once(repository: Repository, now: datetime, branch: str, remote: str | None, attempt: int) -> Reconciled | None:
+def _once(
+    repository: Repository, now: Callable[[], datetime], branch: str, remote: str | None, attempt: int
+) -> Reconciled | None:
     """One attempt; None where the branch moved meanwhile."""
     local = branch_tip(repository, branch)
     theirs = fetch(repository, remote=remote, branch=branch) if remote else None
     base = _base(repository, branch, local, theirs)
-    settled = settle(open_commit(repository, base), now)
+    settled = settle(open_commit(repository, base), now())
     if not settled.files:
         commit = base
     else:

@@ -105,7 +105,11 @@ def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
     from watchfiles import watch as changes
 
     places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
-    for _ in changes(*places, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False):
+    # No filter: the usual one passes over everything in .git.
+    events = changes(
+        *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False
+    )
+    for _ in events:
         wake.set()
     wake.set()
 

@@ -1,0 +1,96 @@
+"""`muster watch` as a real process: it derives a change soon after a commit, and an expiry soon after its instant."""
+
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from muster.model.times import format_time
+from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.support.git import Repo, new_repository
+
+PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measurement
+
+
+@contextmanager
+def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run `muster watch` until the block ends; it must then end cleanly on SIGTERM."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from muster.commands.cli import main; main()", "watch", "--repo", str(repo.path), *arguments],
+        env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0, rest
+    assert rest.rstrip().endswith("stopped")
+
+
+def line_with(process: "subprocess.Popen[str]", text: str) -> tuple[str, datetime]:
+    """Read output until a line has `text`; return it and when it came. Fails when patience ends."""
+    assert process.stdout is not None
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    seen: list[str] = []
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([process.stdout], [], [], 0.1)
+        if ready:
+            line = process.stdout.readline()
+            seen.append(line)
+            if text in line:
+                return line, datetime.now(UTC)
+            if not line:
+                break
+    raise AssertionError(f"no line with {text!r} in {seen}")
+
+
+def short_lived(name: str) -> str:
+    """A cluster whose lease lasts one second, so that it runs out after five."""
+    return cluster(name).replace("hubAcceptsClient: true", "hubAcceptsClient: true, leaseDurationSeconds: 1")
+
+
+def test_a_commit_is_derived_and_an_expiry_too(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/a/cluster.yaml": cluster("a")})
+    with watching(repo) as process:
+        line_with(process, "1 cluster Unknown")
+        renewed = datetime.now(UTC).replace(microsecond=0)
+        repo.commit(
+            {
+                "clusters/b/cluster.yaml": short_lived("b"),
+                "clusters/b/lease.yaml": lease("b", format_time(renewed)),
+                "clusters/b/observed.yaml": observed("b"),
+            }
+        )
+        committed = datetime.now(UTC)
+        _, derived = line_with(process, "available")
+        assert derived - committed < timedelta(seconds=2)
+        _, expired = line_with(process, "Unknown")
+        late = expired - (renewed + timedelta(seconds=5))
+        assert timedelta(0) <= late < timedelta(seconds=2)
+    assert repo.status() == []
+    assert "ManagedCluster/b" in repo.git("log", "-1", "--format=%B")
+
+
+def test_with_a_remote_it_fetches_and_pushes(tmp_path: Path) -> None:
+    origin = new_repository(tmp_path / "origin.git", bare=True)
+    person = new_repository(tmp_path / "person")
+    person.git("remote", "add", "origin", str(origin.path))
+    person.commit({"clusters/a/cluster.yaml": cluster("a")})
+    person.git("push", "--quiet", "origin", "main")
+    origin.git("clone", "--quiet", str(origin.path), str(tmp_path / "engine"))
+    engine = Repo(tmp_path / "engine", origin.environ)
+    with watching(engine, "--push", "--interval", "0.2") as process:
+        line_with(process, "1 cluster Unknown")
+        person.git("pull", "--quiet", "origin", "main")
+        person.commit({"clusters/b/cluster.yaml": cluster("b")})
+        person.git("push", "--quiet", "origin", "main")
+        line_with(process, "1 cluster Unknown")
+    assert "derived/managedclusters/b.yaml" in origin.paths("main")
+    assert engine.status() == []

@@ -1,0 +1,34 @@
+"""The example fleet is a fixed point at its noon, and without findings."""
+
+import shutil
+from pathlib import Path
+
+import muster
+from tests.support.example import EXAMPLE, NOON, derive
+
+
+def test_the_example_is_a_fixed_point() -> None:
+    run = muster.evaluate(EXAMPLE, NOON)
+    assert run.files == {}, "run `make example`"
+    assert run.findings == []
+
+
+def test_the_example_is_what_its_history_gives(tmp_path: Path) -> None:
+    copy = tmp_path / "fleet"
+    shutil.copytree(EXAMPLE, copy)
+    derive(copy)
+    assert _files(copy) == _files(EXAMPLE), "run `make example`"
+
+
+def test_every_situation_of_the_example_is_there() -> None:
+    clusters = [body for body in muster.evaluate(EXAMPLE, NOON).objects if body["kind"] == "ManagedCluster"]
+    assert len(clusters) >= 12
+    assert len({body["metadata"]["labels"]["region"] for body in clusters}) >= 3
+    available = {
+        c["status"] for b in clusters for c in b.get("status", {}).get("conditions", ()) if "Available" in c["type"]
+    }
+    assert available == {"True", "False", "Unknown"}
+
+
+def _files(root: Path) -> dict[str, str]:
+    return {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in root.rglob("*") if p.is_file()}

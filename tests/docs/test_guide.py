@@ -1,0 +1,26 @@
+"""The policy that the guide shows is sound, and decides what the guide says."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import muster
+from tests.answers.test_walkthrough import cluster
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+
+
+def test_the_policy_of_the_guide(tmp_path: Path) -> None:
+    (policy,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "policy.yaml").write_text(policy)
+    (tmp_path / "a.yaml").write_text(cluster("a"))
+    (tmp_path / "b.yaml").write_text(cluster("b") + "status: {version: {kubernetes: v1.30.1}}\n")
+    run = muster.evaluate(tmp_path, datetime(2026, 1, 1, tzinfo=UTC))
+    assert run.findings == []
+    conditions = {
+        body["metadata"]["name"]: {c["type"]: c["reason"] for c in body["status"]["conditions"]}
+        for body in run.objects
+        if body["kind"] == "ManagedCluster"
+    }
+    assert "example.com/SupportedVersion" not in conditions["a"]
+    assert conditions["b"]["example.com/SupportedVersion"] == "VersionTooOld"

@@ -1,0 +1,62 @@
+"""What the README shows is run: its program, its commands, and the commit that it quotes."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.git import git_environ
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language; plain ones for an empty name."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def environ(tmp_path: Path) -> dict[str, str]:
+    binaries = Path(sys.executable).parent
+    return git_environ(tmp_path, PATH=f"{binaries}{os.pathsep}{os.environ['PATH']}", TMPDIR=str(tmp_path))
+
+
+def test_the_program_runs(tmp_path: Path) -> None:
+    (program,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environ(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "prod-ap-2 Unknown" in done.stdout
+    assert "prod-us-2 False" in done.stdout
+    assert "derived/managedclusters/prod-ap-2.yaml" in done.stdout
+    assert "findings: []" in done.stdout
+    assert len(program.strip().splitlines()) == 12
+
+
+def test_the_demo_makes_the_commit_that_is_quoted(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["muster", "demo"], cwd=tmp_path, env=environ(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    quoted = next(block for block in blocks("") if block.startswith("1 cluster Unknown"))
+    for line in filter(None, quoted.splitlines()):
+        assert line in done.stdout
+
+
+def test_the_commands_for_ones_own_repository_run(tmp_path: Path) -> None:
+    commands = next(block for block in blocks("") if "muster init my-fleet" in block)
+    script = "set -e\n" + "".join(line + "\n" for line in commands.splitlines() if not line.startswith("pip install"))
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environ(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "example" in done.stdout
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
+def test_links_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).exists()

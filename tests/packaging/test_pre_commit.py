@@ -1,0 +1,89 @@
+"""The real pre-commit tool, with our hook, on a real repository."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.answers.test_walkthrough import cluster
+from tests.support.git import Repo, new_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: What `language: python` would install lies in this very environment already; only that differs from the shipped hook.
+CONFIG = """\
+repos:
+- repo: {hooks}
+  rev: {rev}
+  hooks:
+  - id: muster-validate
+    language: system
+"""
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """A fleet repository in which pre-commit is installed as the commit hook."""
+    hooks = new_repository(tmp_path / "hooks")
+    rev = hooks.commit({".pre-commit-hooks.yaml": (ROOT / ".pre-commit-hooks.yaml").read_text()})
+    repo = new_repository(tmp_path / "fleet")
+    binaries = Path(sys.executable).parent
+    repo = repo.with_environ(
+        PATH=f"{binaries}{os.pathsep}{os.environ['PATH']}", PRE_COMMIT_HOME=str(tmp_path / "cache")
+    )
+    repo.commit({
+        ".pre-commit-config.yaml": CONFIG.format(hooks=hooks.path, rev=rev),
+        "clusters/a/cluster.yaml": cluster("a"),
+    })  # fmt: skip
+    assert shutil.which("pre-commit", path=repo.environ["PATH"])
+    done = subprocess.run(
+        ["pre-commit", "install"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return repo
+
+
+def commit(repo: Repo) -> subprocess.CompletedProcess[str]:
+    repo.git("add", "--all")
+    return subprocess.run(
+        ["git", "commit", "-m", "change"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_good_commit_passes(repo: Repo) -> None:
+    repo.write("clusters/b/cluster.yaml", cluster("b"))
+    done = commit(repo)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "clusters/b/cluster.yaml" in repo.paths()
+
+
+def test_a_bad_commit_is_blocked_at_its_place(repo: Repo) -> None:
+    tip = repo.tip()
+    repo.write("clusters/b/cluster.yaml", cluster("b").replace("hubAcceptsClient", "hubAcceptClient"))
+    done = commit(repo)
+    assert done.returncode != 0
+    assert "clusters/b/cluster.yaml:5:8: error MUS201" in done.stdout + done.stderr
+    assert "hubAcceptsClient" in done.stdout + done.stderr
+    assert repo.tip() == tip
+
+
+def test_what_is_staged_counts_not_what_lies_in_the_work_tree(repo: Repo) -> None:
+    repo.write("clusters/b/cluster.yaml", cluster("b"))
+    repo.git("add", "--all")
+    repo.write("clusters/b/cluster.yaml", "not: [yaml")
+    done = subprocess.run(
+        ["git", "commit", "-m", "change"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_older_mistake_elsewhere_does_not_block_a_good_commit(repo: Repo) -> None:
+    repo.write("clusters/b/cluster.yaml", cluster("b").replace("hubAcceptsClient", "hubAcceptClient"))
+    repo.git("add", "--all")
+    repo.git("commit", "--no-verify", "--quiet", "-m", "a mistake")
+    repo.write("clusters/c/cluster.yaml", cluster("c"))
+    done = commit(repo)
+    assert done.returncode == 0, done.stdout + done.stderr

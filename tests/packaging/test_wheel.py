@@ -1,0 +1,55 @@
+"""The wheel that is built works outside the checkout: it carries policies, schemas and the example."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.git import git_environ
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel with the build backend that is installed beside the tests."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(out.glob("*.whl"))
+
+
+def test_the_wheel_carries_its_data(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for name in (
+        "muster/py.typed",
+        "muster/_bundle/policies/managed-cluster-available.yaml",
+        "muster/_bundle/schemas/_common.json",
+        "muster/_bundle/fleet-repo-example/fleet.yaml",
+        "muster/_bundle/fleet-repo-example/.pre-commit-config.yaml",
+        "muster/commands/skeleton/.github/workflows/reconcile.yaml",
+    ):
+        assert name in names
+
+
+def test_the_installed_wheel_runs_the_demo_from_an_empty_directory(wheel: Path, tmp_path: Path) -> None:
+    environ = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(environ)], check=True)
+    python = environ / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run(
+        [environ / "bin" / "muster", "demo"],
+        cwd=empty,
+        env=git_environ(tmp_path, TMPDIR=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 cluster Unknown" in done.stdout
+    assert list(empty.iterdir()) == []
