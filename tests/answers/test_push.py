@@ -1,6 +1,5 @@
 """Several writers and one remote: whatever the order, everything lands and nothing is lost."""
 
-import os
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,7 +127,7 @@ def test_a_protected_branch_says_what_the_server_said(origin: Repo, tmp_path: Pa
     with pytest.raises(RepositoryError) as caught:
         push_reconcile(engine)
     assert "main is protected" in caught.value.hint
-    assert os.listdir(engine.path / ".git" / "refs" / "heads") == ["main"]
+    assert sorted(engine.refs()) == ["refs/heads/main", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]
 
 
 def test_the_branch_that_keeps_moving_ends_in_a_message(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measu
 @contextmanager
 def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """Run `muster watch` until the block ends; it must then end cleanly on SIGTERM."""
+    main = "from muster.commands.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from muster.commands.cli import main; main()", "watch", "--repo", str(repo.path), *arguments],
+        [sys.executable, "-c", main, "watch", "--repo", str(repo.path), *arguments],
         env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
