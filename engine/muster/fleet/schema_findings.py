@@ -8,7 +8,7 @@ from muster.fleet.messages import finding, path_text
 from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.fleet.schemas import validator_of
+from muster.fleet.schemas import is_sound, validator_of
 from muster.model.finding import Finding
 from muster.model.tree import Tree
 
@@ -21,6 +21,8 @@ _LONGEST_VALUE = 60
 
 def schema_findings(obj: Object) -> list[Finding]:
     """Return what is wrong with an assembled object; empty for a sound one."""
+    if is_sound(obj.kind, obj.body):
+        return []
     validator = validator_of(obj.kind)
     return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
 
