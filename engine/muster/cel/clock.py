@@ -6,13 +6,20 @@ inside variables that are evaluated once and read by many expressions, and each 
 
 from datetime import UTC, datetime, timedelta
 
-from muster.cel.runtime.temporal import EPOCH, Instant, instant, instant_ns
+from muster.cel.runtime.temporal import EPOCH, instant, instant_ns
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
 
 
 class Clock:
-    """Holds `now`, and the earliest second after it at which an outcome seen so far differs."""
+    """Holds `now`, and the earliest instants at which outcomes seen so far will differ.
 
-    __slots__ = ("_earliest", "now", "now_ns")
+    An outcome that differs once `now` has *reached* an instant does so at the first whole second not before it; one
+    that differs once the instant has *passed*, at the first whole second after it. The rounding is left for the end.
+    """
+
+    __slots__ = ("_passed", "_reached", "now", "now_ns")
 
     now: datetime
     """The instant of this run, tracked."""
@@ -21,35 +28,56 @@ class Clock:
         """Start at an instant with a time zone; ValueError where it has none."""
         if now.tzinfo is None:
             raise ValueError("now needs a time zone")
-        self.now_ns = instant_ns(now if isinstance(now, Instant) else now.astimezone(UTC))
+        self.now_ns = instant_ns(now if now.tzinfo is UTC else now.astimezone(UTC))
         self.now = instant(self.now_ns, 1, self)
-        self._earliest: int | None = None
+        self._reached = self._passed = _NEVER
 
     @property
     def horizon(self) -> datetime | None:
         """The earliest whole second after now at which a comparison seen so far flips; None if none does."""
-        if self._earliest is None:
-            return None
-        try:
-            return EPOCH + timedelta(seconds=self._earliest)
-        except OverflowError:
-            return None
+        passed, reached = self._passed, self._reached
+        second = None if passed is _NEVER else _next_second(passed)
+        if reached is _NEVER:
+            return second
+        first = _next_second(reached) if reached.microsecond else reached
+        return first if second is None or (first is not None and first < second) else second
 
     def record_second(self, second: int) -> None:
         """Note that some outcome changes at this second since 1970."""
-        if self._earliest is None or second < self._earliest:
-            self._earliest = second
+        try:
+            self.record_reached(EPOCH + timedelta(seconds=second))
+        except OverflowError:
+            return  # past the year 9999: never
+
+    def record_reached(self, instant: datetime) -> None:
+        """Note that some outcome changes when `now` reaches this instant."""
+        if instant < self._reached:
+            self._reached = instant
+
+    def record_passed(self, instant: datetime) -> None:
+        """Note that some outcome changes when `now` is past this instant."""
+        if instant < self._passed:
+            self._passed = instant
 
     def reset(self) -> None:
         """Forget all that was noted."""
-        self._earliest = None
+        self._reached = self._passed = _NEVER
 
-    def take(self) -> int | None:
+    def take(self) -> tuple[datetime, datetime]:
         """Return what was noted and forget it: used to tell the horizon of one expression from the others'."""
-        earliest, self._earliest = self._earliest, None
-        return earliest
+        noted = (self._reached, self._passed)
+        self._reached = self._passed = _NEVER
+        return noted
 
-    def restore(self, earliest: int | None) -> None:
+    def restore(self, noted: tuple[datetime, datetime]) -> None:
         """Note again what `take` gave."""
-        if earliest is not None:
-            self.record_second(earliest)
+        self.record_reached(noted[0])
+        self.record_passed(noted[1])
+
+
+def _next_second(instant: datetime) -> datetime | None:
+    """Return the first whole second after an instant; None past the year 9999."""
+    try:
+        return (instant.replace(microsecond=0) if instant.microsecond else instant) + _SECOND
+    except OverflowError:
+        return None

@@ -37,6 +37,9 @@ _RESULTS: Mapping[str, str] = {
     "duration": "duration", "lowerAscii": "string", "upperAscii": "string", "join": "string", "replace": "string",
     "split": "list", "substring": "string", "trim": "string", "format": "string", "hasValue": "bool",
 }  # fmt: skip
+_PARSED: Mapping[str, tuple[str, str]] = {
+    "timestamp": ("TIMES", "to_timestamp"), "duration": ("SPANS", "to_duration"),
+}  # fmt: skip
 _TEXT_TESTS: Mapping[str, tuple[str, str]] = {
     "startsWith": ("{0}.startswith({1})", "starts_with"),
     "endsWith": ("{0}.endswith({1})", "ends_with"),
@@ -290,6 +293,10 @@ class _Generator:
             first, local = self.operators.named(args[0])
             test = pattern.format(local, args[1].text)
             return Value(f"({test} if {first}.__class__ is str else {helper}({local}, {args[1].text}))", "bool")
+        if name in _PARSED and not member:
+            table, helper = _PARSED[name]
+            first, local = self.operators.named(args[0])
+            return Value(f"({table}[{local}] if {first}.__class__ is str else {helper}({local}))", kind)
         if name == "size":
             first, local = self.operators.named(args[0])
             return Value(f"(len({local}) if {first}.__class__ in SIZED else size({local}))", "int")

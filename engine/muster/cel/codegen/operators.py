@@ -13,6 +13,10 @@ _CLASSES = {"int": "int", "string": "str", "double": "float", "timestamp": "date
 _ORDERS: Mapping[str, tuple[str, str]] = {
     "_<_": ("<", "less"), "_<=_": ("<=", "less_equal"), "_>_": (">", "greater"), "_>=_": (">=", "greater_equal"),
 }  # fmt: skip
+_ELAPSED: Mapping[str, str] = {
+    "<": "elapsed_less", "<=": "elapsed_at_most", ">": "elapsed_more", ">=": "elapsed_at_least",
+}  # fmt: skip
+_MIRRORED = str.maketrans("<>", "><")
 _SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
 _SAME_CLASS = frozenset({"int", "string", "double", "bytes", "timestamp", "duration"})
 _EXACT = 2**53
@@ -79,12 +83,22 @@ class Operators:
     def order(self, function: str, left: Value, right: Value) -> Value:
         """`<`, `<=`, `>`, `>=`."""
         sign, helper = _ORDERS[function]
+        if left.kind == right.kind == "duration":
+            if left.difference is not None:
+                return self._elapsed(sign, left.difference, right)
+            if right.difference is not None:
+                return self._elapsed(sign.translate(_MIRRORED), right.difference, left)
         if left.kind == right.kind and left.kind in _SAME_CLASS:
             return Value(f"({left.text} {sign} {right.text})", "bool", left.fails or right.fails)
         kind = self._expected(left, right, ("int", "string", "double"))
         if kind is None:
             return Value(f"{helper}({left.text}, {right.text})", "bool")
         return Value(self._guarded(left, right, kind, sign, helper), "bool")
+
+    @staticmethod
+    def _elapsed(sign: str, times: tuple[Value, Value], limit: Value) -> Value:
+        """Compare the difference of two times with a duration, without making it."""
+        return Value(f"{_ELAPSED[sign]}({times[0].text}, {times[1].text}, {limit.text})", "bool")
 
     @staticmethod
     def _expected(left: Value, right: Value, kinds: tuple[str, ...]) -> str | None:
@@ -155,8 +169,11 @@ class Operators:
             ("_+_", "timestamp", "duration"): ("add_span", "timestamp"),
             ("_+_", "duration", "duration"): ("add_spans", "duration"),
             ("_-_", "duration", "duration"): ("subtract_spans", "duration"),
+            # Only a timestamp less a timestamp is anything, whatever the left operand turns out to be.
+            ("_-_", "", "timestamp"): ("difference", "duration"),
         }.get((function, left.kind, right.kind), ("", ""))
-        return Value(f"{helper}({left.text}, {right.text})", kind) if helper else None
+        times = (left, right) if helper == "difference" else None
+        return Value(f"{helper}({left.text}, {right.text})", kind, difference=times) if helper else None
 
     # -- membership ---------------------------------------------------------------------------------------------
 

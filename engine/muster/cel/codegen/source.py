@@ -23,7 +23,8 @@ class Value:
 
     `kind` names its class where it is certain: `bool`, `int`, `uint`, `double`, `string`, `bytes`, `null`, `list`,
     `map`, `timestamp`, `duration`; `likely` where a schema says so, which data may contradict. `fails` says that
-    evaluating it may raise; `simple`, that it is a name or a constant, free to be repeated.
+    evaluating it may raise; `simple`, that it is a name or a constant, free to be repeated. `difference` has
+    the operands where the value is one timestamp less another.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Value:
     simple: bool = False
     constant: Any = NOTHING
     likely: str = UNKNOWN
+    difference: "tuple[Value, Value] | None" = None
 
     @property
     def is_constant(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from muster.cel.closures import negation
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.library import standard
-from muster.cel.runtime import comparison, maps, numbers, temporal
+from muster.cel.runtime import comparison, conversion, maps, numbers, temporal
 from muster.cel.runtime.access import SPANS, TIMES
 from muster.cel.runtime.temporal import Instant
 from muster.cel.values import UInt
@@ -55,6 +55,9 @@ NAMESPACE: dict[str, Any] = {
     "build_entries": maps.build_entries, "present_elements": maps.present_elements, "entries_of": maps.entries_of,
     "difference": temporal.difference, "add_span": temporal.add_span, "subtract_span": temporal.subtract_span,
     "add_spans": temporal.add_spans, "subtract_spans": temporal.subtract_spans,
+    "elapsed_less": temporal.elapsed_less, "elapsed_at_most": temporal.elapsed_at_most,
+    "elapsed_more": temporal.elapsed_more, "elapsed_at_least": temporal.elapsed_at_least,
+    "to_timestamp": conversion.to_timestamp, "to_duration": conversion.to_duration,
     "TIMES": TIMES, "SPANS": SPANS,
     "size": standard.size, "text_contains": standard.contains, "starts_with": standard.starts_with,
     "ends_with": standard.ends_with, "SIZED": frozenset({str, list, dict, bytes}),

@@ -11,10 +11,12 @@ Ranges are CEL's: years 1 to 9999; results of arithmetic on durations fit int64 
 
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from muster.cel.errors import EvaluationError
+from muster.cel.runtime.describe import no_overload
 
 SECOND = 1_000_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,27 +39,58 @@ class Watch(Protocol):
     def record_second(self, second: int) -> None:
         """Note that some outcome changes at this second since 1970."""
 
+    def record_reached(self, instant: datetime) -> None:
+        """Note that some outcome changes when `now` reaches this instant."""
+
+    def record_passed(self, instant: datetime) -> None:
+        """Note that some outcome changes when `now` is past this instant."""
+
 
 class Instant(datetime):
-    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only."""
+    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only.
 
-    __slots__ = ("clock", "ns", "rate")
+    `plain` is the same as a plain datetime where the value is the clock's `now` itself: by far the most frequent
+    tracked value, whose comparisons with plain datetimes take a short way.
+    """
+
+    __slots__ = ("clock", "ns", "plain", "rate")
     ns: int
     rate: int
     clock: Watch | None
+    plain: datetime | None
 
     __hash__ = datetime.__hash__
 
     def __lt__(self, other: object) -> bool:
+        if self.plain is not None and other.__class__ is datetime:
+            if self.plain < other:
+                self.clock.record_reached(other)  # type: ignore[union-attr]
+                return True
+            return False
         return _compare(self, other, "<") if isinstance(other, datetime) else NotImplemented
 
     def __le__(self, other: object) -> bool:
+        if self.plain is not None and other.__class__ is datetime:
+            if self.plain <= other:
+                self.clock.record_passed(other)  # type: ignore[union-attr]
+                return True
+            return False
         return _compare(self, other, "<=") if isinstance(other, datetime) else NotImplemented
 
     def __gt__(self, other: object) -> bool:
+        if self.plain is not None and other.__class__ is datetime:
+            if self.plain > other:
+                return True
+            self.clock.record_passed(other)  # type: ignore[union-attr]
+            return False
         return _compare(self, other, ">") if isinstance(other, datetime) else NotImplemented
 
     def __ge__(self, other: object) -> bool:
+        if self.plain is not None and other.__class__ is datetime:
+            if self.plain >= other:
+                return True
+            self.clock.record_reached(other)  # type: ignore[union-attr]
+            return False
         return _compare(self, other, ">=") if isinstance(other, datetime) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
@@ -136,6 +169,7 @@ def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
         plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond, tzinfo=UTC
     )
     value.ns, value.rate, value.clock = ns, rate, clock if rate else None
+    value.plain = plain if clock is not None and rate == 1 and ns == clock.now_ns and not ns % 1000 else None
     return value
 
 
@@ -209,8 +243,53 @@ def difference(later: datetime, earlier: datetime) -> timedelta:
         gap = later - earlier
         if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
             return gap
+    if not isinstance(later, datetime) or not isinstance(earlier, datetime):
+        raise no_overload("_-_", later, earlier)
     ns = _ranged(instant_ns(later) - instant_ns(earlier))
     return span(ns, rate_of(later) - rate_of(earlier), clock_of(later, earlier))
+
+
+def elapsed_more(later: Any, earlier: Any, limit: timedelta) -> bool:
+    """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
+    if later.__class__ is Instant and later.plain is not None and _plain(earlier, limit):
+        gap = later.plain - earlier
+        if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
+            if gap > limit:
+                return True
+            _passing(later.clock.record_passed, earlier, limit)  # type: ignore[union-attr]
+            return False
+    return bool(difference(later, earlier) > limit)
+
+
+def elapsed_at_least(later: Any, earlier: Any, limit: timedelta) -> bool:
+    """Return `later - earlier >= limit`."""
+    if later.__class__ is Instant and later.plain is not None and _plain(earlier, limit):
+        gap = later.plain - earlier
+        if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
+            if gap >= limit:
+                return True
+            _passing(later.clock.record_reached, earlier, limit)  # type: ignore[union-attr]
+            return False
+    return bool(difference(later, earlier) >= limit)
+
+
+def elapsed_less(later: Any, earlier: Any, limit: timedelta) -> bool:
+    """Return `later - earlier < limit`."""
+    return not elapsed_at_least(later, earlier, limit)
+
+
+def elapsed_at_most(later: Any, earlier: Any, limit: timedelta) -> bool:
+    """Return `later - earlier <= limit`."""
+    return not elapsed_more(later, earlier, limit)
+
+
+def _plain(time: object, limit: object) -> bool:
+    return time.__class__ is datetime and limit.__class__ is timedelta
+
+
+def _passing(record: Callable[[datetime], None], earlier: datetime, limit: timedelta) -> None:
+    with suppress(OverflowError):  # past the year 9999: never
+        record(earlier + limit)
 
 
 def add_spans(left: timedelta, right: timedelta) -> timedelta:
