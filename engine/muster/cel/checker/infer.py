@@ -361,19 +361,25 @@ class Inference:
         """Return the types of a range's (index or key, value)."""
         match ranged:
             case ListType():
-                return INT, ranged.element
+                return INT, self._closed(ranged.element)
             case MapType():
-                return ranged.key, ranged.value
+                return self._closed(ranged.key), self._closed(ranged.value)
             case ObjectType():
                 return STRING, values_of(ranged)
             case TypeParam():
-                self.unify.assignable(DYN, ranged)
-                return DYN, DYN
+                return self._closed(ranged), DYN
             case _ if is_dyn(ranged):
                 return DYN, DYN
             case _:
                 error = self.report(node, messages.not_iterable(node.name, self.unify.close(ranged)))
                 return error, error
+
+    def _closed(self, element: Type) -> Type:
+        """Return an element's type: of an empty list's or map's it is not known, and must not be guessed by its use."""
+        found = self.resolved(element)
+        if isinstance(found, TypeParam):
+            self.unify.assignable(DYN, found)
+        return self.resolved(found)
 
     def _require_bool(self, node: ast.Macro, condition: Node, found: Type) -> None:
         if not self.unify.assignable(BOOL, found):
