@@ -63,6 +63,8 @@ class Muster:
 class CelPython:
     """cel-python, with one of its two runners. Its parser is a singleton of the first runner: it is reset."""
 
+    last: Any = None
+
     def __init__(self, runner: str) -> None:
         import celpy
 
@@ -71,7 +73,8 @@ class CelPython:
         self.name = "cel-python " + ("compiled" if runner == "CompiledRunner" else "interpreted")
 
     def compile(self, text: str) -> Any:
-        self._celpy.CELParser.CEL_PARSER = None
+        if self._celpy.CELParser.CEL_PARSER is None or CelPython.last is not self._runner:
+            self._celpy.CELParser.CEL_PARSER, CelPython.last = None, self._runner
         limit = sys.getrecursionlimit()
         env = self._celpy.Environment(runner_class=self._runner)
         program = env.program(env.compile(text))

@@ -184,7 +184,9 @@ CASES = (
         ("self",),
         _hand_f,
     ),
-    Case("g", "one absorbed missing key", "self.metadata.labels['tier'] == 'gold' || self.spec.hubAcceptsClient", ("self",)),
+    Case(
+        "g", "one absorbed missing key", "self.metadata.labels.tier == 'gold' || self.spec.hubAcceptsClient", ("self",)
+    ),
     Case(
         "h",
         "ten missing keys in exists, then true",
