@@ -1,7 +1,9 @@
 """The snapshot of a commit: which files, in which order, and what is said about the others."""
 
+import contextlib
 import gc
 import os
+import signal
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -254,6 +256,40 @@ def test_a_damaged_object_costs_only_itself(repo: Repo) -> None:
             except OSError:
                 bad.append(file.path)
     assert (good, bad) == (["a", "b", "d", "e", "f"], ["c.yaml"])
+
+
+def test_many_damaged_objects_do_not_block_the_reader(repo: Repo) -> None:
+    """git says some 200 bytes for each; together more than a pipe holds. It happens to repositories in a power cut."""
+    repo.commit({f"{number:04}.yaml": f"n: {number}\n" for number in range(1200)})
+    objects = repo.git("ls-tree", "-r", "--object-only", "HEAD").splitlines()
+    for oid in objects[:-1]:
+        _loose(repo, oid).chmod(0o644)
+        _loose(repo, oid).write_bytes(b"")
+    refs = [AgentRef(f"refs/heads/agents/{oid}", oid) for oid in objects]
+    files, skipped = read(repo, refs=refs)
+    assert files == {"1199.yaml": b"n: 1199\n"}
+    assert len(skipped) == 2 * 1199 + 1
+
+
+def _interrupt(*_: object) -> None:
+    raise InterruptedError
+
+
+def test_an_interrupted_read_does_not_mix_up_the_next_ones(repo: Repo) -> None:
+    repo.commit({f"{number}.yaml": f"n: {number}\n" for number in range(9)})
+    expected = [b"n: %d\n" % number for number in range(9)]
+    previous = signal.signal(signal.SIGALRM, _interrupt)
+    try:
+        with CommitSnapshot(opened(repo), repo.tip()) as snapshot:
+            files = list(snapshot.files())
+            for microseconds in range(500, 6500, 200):
+                signal.setitimer(signal.ITIMER_REAL, microseconds / 1e6)
+                with contextlib.suppress(InterruptedError):
+                    while True:
+                        assert [file.read() for file in files] == expected
+                assert [file.read() for file in files] == expected
+    finally:
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_reads_a_sha256_repository(tmp_path: Path) -> None:

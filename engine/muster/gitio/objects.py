@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from muster.gitio.errors import RepositoryError, UnreadableError, complaint
-from muster.gitio.process import Git, reap
+from muster.gitio.errors import UnreadableError, complaint
+from muster.gitio.process import Complaints, Git, reap
 
 if TYPE_CHECKING:
     from muster.gitio.process import Process
@@ -99,6 +99,7 @@ class _Batch:
         self._mode = mode
         self._max_bytes = max_bytes
         self._process: Process | None = None
+        self._complaints: Complaints | None = None
         self._owner = 0
         self._lock = threading.Lock()
 
@@ -129,6 +130,9 @@ class _Batch:
                 answers.append(self._answer(process, name))
         except (BrokenPipeError, EOFError):
             answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_words(process)}"))
+        except BaseException:  # interrupted: the answers that are still in the pipe must not be taken for others
+            self.stop()
+            raise
         return answers
 
     def _answer(self, process: "Process", name: str) -> Object | UnreadableError:
@@ -152,16 +156,14 @@ class _Batch:
     def _running(self) -> "Process":
         if self._process is None or self._owner != os.getpid():  # dropping another's handle does not end its process
             self._process = self._git.start("cat-file", self._mode)
+            self._complaints = Complaints(self._process)
             self._owner = os.getpid()
         return self._process
 
     def _last_words(self, process: "Process") -> str:
-        words = process.stderr.read().decode(errors="backslashreplace")
         self._process = None
-        status = reap(process)
-        if "not a git repository" in words or "dubious ownership" in words:
-            raise RepositoryError(complaint(words, status))
-        return complaint(words, status)
+        words = self._complaints.wait() if self._complaints else ""
+        return complaint(words, reap(process))
 
 
 def _fitting(names: Sequence[str], start: int) -> int:

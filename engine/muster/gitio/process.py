@@ -8,6 +8,7 @@ speak of the hook's repository whatever directory it is started in.
 import contextlib
 import os
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,8 @@ OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRE
 
 # Options for commands that write: they run none of the hooks that are there for people's commits.
 NO_HOOKS: Final = ("-c", "core.hooksPath=/dev/null")
+
+_LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,31 @@ class Git:
         """Run a query that prints one line, such as `config --get`; None where it fails."""
         done = self.run(*arguments)
         return None if done.status else os.fsdecode(done.stdout).removesuffix("\n")
+
+
+class Complaints:
+    """What a running process says on its standard error: the last of it.
+
+    Taken as it comes, by a thread: git says several lines for every damaged object, and would stop for ever once
+    the pipe is full. The thread reads a duplicate of the descriptor and holds no lock on the stream itself,
+    which can so be closed by anyone at any time, also in a forked child, where the thread does not exist.
+    """
+
+    def __init__(self, process: "Process") -> None:
+        """Listen to `process` until it ends."""
+        self._said = b""
+        self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
+        self._thread.start()
+
+    def wait(self) -> str:
+        """Return what was said last, once the process has ended."""
+        self._thread.join()
+        return self._said.decode(errors="backslashreplace")
+
+    def _listen(self, descriptor: int) -> None:
+        while piece := os.read(descriptor, _LAST_BYTES):
+            self._said = (self._said + piece)[-_LAST_BYTES:]
+        os.close(descriptor)
 
 
 def reap(process: "Process") -> int:
