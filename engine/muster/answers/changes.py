@@ -30,6 +30,8 @@ class Change:
         note = f" ({self.note})" if self.note else ""
         if not self.before:
             return f"{self.object}: {self.field} {self.after}".rstrip() + note
+        if self.note and self.after.endswith(f" {self.note}"):
+            note = ""
         return f"{self.object}: {self.field} {self.before} -> {self.after or 'gone'}{note}"
 
 
@@ -56,11 +58,14 @@ def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterat
         old, new = facts(before), facts(after)
         for field in sorted({*old, *new}):
             was, is_ = old.get(field, ("", "")), new.get(field, ("", ""))
-            if was[0] != is_[0] and after is not None:
+            if was != is_ and after is not None:
                 told = True
-                yield Change(id_, field, was[0], is_[0], is_[1], _source(fleet, id_, field))
+                before_text, after_text = was[0], is_[0]
+                if before_text == after_text:  # only the reason is another one
+                    before_text, after_text = f"{was[0]} {was[1]}".strip(), f"{is_[0]} {is_[1]}".strip()
+                yield Change(id_, field, before_text, after_text, is_[1], _source(fleet, id_, field))
     if not told and before is not None and after is not None:
-        yield Change(id_, "details", "changed", "changed")
+        yield Change(id_, "details", "", "changed")
 
 
 def _source(fleet: Fleet, id_: ObjectId, field: str) -> str:

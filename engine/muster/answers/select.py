@@ -11,7 +11,8 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both sorts.
+    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both
+    sorts, `policies` every kind of policy.
 
     Raises UnknownKind with the nearest name.
     """
@@ -19,6 +20,8 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     found = tuple(kind for kind in ALL if word in (kind.name.casefold(), kind.plural, f"{kind.plural}.{kind.group}"))
     if word in ("cluster", "clusters"):
         found = tuple(kind for kind in ALL if kind.name in ("ManagedCluster", "Cluster"))
+    if word in ("policy", "policies"):
+        found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
     if not found:
         hint = did_you_mean(word, (name for kind in ALL for name in (kind.plural, kind.name.casefold())))
         raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())

@@ -33,8 +33,17 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
     else:
         if settled.changes:
             print_transitions(
-                [(str(c.object), c.field, c.before, c.after, c.note or c.source) for c in settled.changes]
+                [
+                    (str(c.object), _short(c.field), c.before, c.after, c.note or c.source.partition("#")[0])
+                    for c in settled.changes
+                ]
             )
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
     code = report(settled.last.findings)
     return 1 if exit_code and settled.files else code
+
+
+def _short(field: str) -> str:
+    """A field's label without the domain of a taint's or condition's name: tables are narrow."""
+    sort, _, name = field.partition(" ")
+    return f"{sort} {name.rpartition('/')[2]}".rstrip()
