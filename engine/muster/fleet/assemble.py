@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from muster.fleet import messages
+from muster.fleet.agents import admitted
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import merge, overlay
@@ -35,7 +36,9 @@ def assemble(snapshot: Snapshot) -> Fleet:
     findings = list(reading.findings)
     broken = set(reading.broken)
     objects: dict[ObjectId, Object] = {}
-    for id_, parts in _grouped(reading.parts, Layer.INPUT).items():
+    inputs, refused = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
+    findings.extend(refused)
+    for id_, parts in _grouped(inputs).items():
         if not _declared(id_, parts) and id_ not in broken:
             findings.append(messages.undeclared(id_, parts[0]))
             continue
@@ -69,11 +72,10 @@ def assemble_object(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[
     return Object(id_, body, ordered), conflicts
 
 
-def _grouped(parts: Iterable[Part], layer: Layer) -> dict[ObjectId, list[Part]]:
+def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:
     grouped: dict[ObjectId, list[Part]] = defaultdict(list)
     for part in parts:
-        if part.layer is layer:
-            grouped[part.id].append(part)
+        grouped[part.id].append(part)
     return grouped
 
 

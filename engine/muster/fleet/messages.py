@@ -197,6 +197,28 @@ def undeclared(id_: ObjectId, part: Part) -> Finding:
     )
 
 
+def refused_agent_part(part: Part, reason: str) -> Finding:
+    """A part on an agent's ref that is not the agent's own."""
+    return finding(
+        "MUS106",
+        f"{part.id} on this agent's ref is refused: {reason}",
+        Place(part.source.label, part.line, 1),
+        hint="an agent writes the Lease, status, reports and requests of its own cluster only",
+        object_=part.id,
+    )
+
+
+def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
+    """A field that an agent may not set, not even of its own cluster."""
+    return finding(
+        "MUS106",
+        f"the agent of {cluster} may not set {field} of {part.id}; it is ignored",
+        Place(part.source.label, part.line, 1),
+        hint="a person sets it in the repository" if field != "spec.hubAcceptsClient" else "a person accepts a cluster",
+        object_=part.id,
+    )
+
+
 def second_fleet(part: Part, first: Place) -> Finding:
     """More than one Fleet object."""
     return finding("MUS108", f"a second Fleet object; the first is at {first}", Place(part.source.label, part.line, 1),

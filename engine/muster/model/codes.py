@@ -56,7 +56,7 @@ _TABLE = (
     Code("MUS104", _E, "wrong namespace",
          "A namespaced kind needs metadata.namespace; a cluster-scoped kind has none."),
     Code("MUS105", _E, "unsupported version", "The kind is known, this version of it is not."),
-    Code("MUS106", _E, "speaks for another cluster",
+    Code("MUS106", _W, "speaks for another cluster",
          "A part on an agent's ref speaks for something that is not that agent's own. It is refused; the agent's "
          "other parts still count."),
     Code("MUS107", _W, "status without a declaration",

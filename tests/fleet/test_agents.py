@@ -1,0 +1,99 @@
+"""Agent refs: further input parts of one cluster each, and never of another."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import muster
+from muster.model.tree import Tree
+from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.support.git import Repo, new_repository
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+FRESH = "2026-01-01T00:00:00Z"
+LABELLED = "name: x, labels: {open-cluster-management.io/cluster-name: b}, "
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """A fleet of two accepted clusters whose agents speak on their own refs."""
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/a/cluster.yaml": cluster("a"), "clusters/b/cluster.yaml": cluster("b")})
+    repo.commit_to("refs/heads/agents/a", {"lease.yaml": lease("a", FRESH), "observed.yaml": observed("a")})
+    return repo
+
+
+def available(run: muster.Run) -> dict[str, str]:
+    """Cluster -> status of its Available condition."""
+    return {
+        body["metadata"]["name"]: c["status"]
+        for body in run.objects
+        if body["kind"] == "ManagedCluster"
+        for c in body.get("status", {}).get("conditions", ())
+        if c["type"] == "ManagedClusterConditionAvailable"
+    }
+
+
+def codes(run: muster.Run) -> list[str]:
+    """Findings as code, file and message."""
+    return [f"{f.code} {f.file}: {f.message}" for f in run.findings]
+
+
+def body_of(run: muster.Run, name: str) -> Tree:
+    """The assembled ManagedCluster."""
+    return next(b for b in run.objects if b["kind"] == "ManagedCluster" and b["metadata"]["name"] == name)
+
+
+def test_an_agents_ref_counts(repo: Repo) -> None:
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert available(run) == {"a": "True", "b": "Unknown"}
+    assert run.findings == []
+
+
+def test_what_speaks_for_another_cluster_is_refused_and_the_rest_counts(repo: Repo) -> None:
+    repo.commit_to(
+        "refs/heads/agents/a",
+        {
+            "lease.yaml": lease("a", FRESH),
+            "observed.yaml": observed("a"),
+            "b/lease.yaml": lease("b", FRESH),
+            "b/observed.yaml": observed("b"),
+            "policy.yaml": "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: x}\nspec: {}\n",
+            "steal.yaml": lease("a", FRESH).replace("name: managed-cluster-lease, ", LABELLED),
+        },
+    )  # fmt: skip
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert available(run) == {"a": "True", "b": "Unknown"}
+    found = codes(run)
+    assert len(found) == 4
+    assert all(text.startswith("MUS106 agents/a:") for text in found)
+    assert "agents do not write TaintPolicy objects" in " ".join(found)
+
+
+def test_an_agent_cannot_accept_itself(repo: Repo) -> None:
+    wish = cluster("new").replace("spec: {", "spec: {taints: [], leaseDurationSeconds: 30, ")
+    repo.commit_to("refs/heads/agents/new", {"cluster.yaml": wish})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert body_of(run, "new")["spec"]["leaseDurationSeconds"] == 30
+    assert "conditions" not in body_of(run, "new").get("status", {})
+    assert [text.partition(": ")[2] for text in codes(run)] == [
+        "the agent of new may not set spec.hubAcceptsClient of ManagedCluster/new; it is ignored",
+        "the agent of new may not set spec.taints of ManagedCluster/new; it is ignored",
+    ]
+
+
+def test_peoples_word_on_the_spec_stands_alone(repo: Repo) -> None:
+    wish = cluster("b", accepts=False).replace("spec: {", "spec: {leaseDurationSeconds: 1, ")
+    repo.commit_to("refs/heads/agents/b", {"cluster.yaml": wish, "observed.yaml": observed("b")})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert run.findings == []
+    assert body_of(run, "b")["spec"].get("leaseDurationSeconds") is None
+    assert available(run)["b"] == "True"
+
+
+def test_a_hostile_ref_costs_nobody_else_anything(repo: Repo) -> None:
+    repo.commit_to("refs/heads/agents/b", {"lease.yaml": "a: &a [*a]\napiVersion: x\nkind: y", "x.yaml": b"\xff\xfe"})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert available(run)["a"] == "True"
+    assert {f.file.partition(":")[0] for f in run.findings} == {"agents/b"}
