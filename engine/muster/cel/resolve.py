@@ -15,8 +15,7 @@ from muster.cel.library import registry
 from muster.cel.types import NAMED
 from muster.cel.values import TypeValue
 
-_OPAQUE = frozenset({"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL"})
-_TYPE_NAMES = frozenset(NAMED) - {"dyn"} | _OPAQUE
+_TYPE_NAMES = frozenset(NAMED) - {"dyn"}
 
 
 def resolve(node: ast.Node, env: Env) -> ast.Node:

@@ -175,6 +175,10 @@ NAMED: Final[Mapping[str, Type]] = MappingProxyType(
         "optional_type": OptionalType(DYN),
         "google.protobuf.Timestamp": TIMESTAMP,
         "google.protobuf.Duration": DURATION,
+        **{
+            name: OpaqueType(name)
+            for name in ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL")
+        },
     }
 )
 

@@ -1,6 +1,5 @@
 """Comparisons that cannot hold: texts that an enum does not have, and the numbers that compare across types."""
 
-from functools import lru_cache
 from typing import Final
 
 from muster.cel import ast
@@ -8,8 +7,7 @@ from muster.cel.ast import Node
 from muster.cel.checker import messages
 from muster.cel.checker.env import described
 from muster.cel.checker.messages import Message
-from muster.cel.declarations import Functions
-from muster.cel.types import NUMERIC, ListType, MapType, OpaqueType, StringType, Type, bare
+from muster.cel.types import NUMERIC, ListType, MapType, StringType, Type, bare
 
 _MIRRORED: Final = frozenset(("_==_", "_!=_"))
 
@@ -49,14 +47,3 @@ def _texts(operator: str, node: Node) -> list[str]:
     else:
         return []
     return [item.value for item in candidates if isinstance(item, ast.Literal) and isinstance(item.value, str)]
-
-
-def opaque_names(functions: Functions) -> frozenset[str]:
-    """Return the names of the opaque types that the declared functions give."""
-    return _opaque_names(tuple(functions.values()))
-
-
-@lru_cache(maxsize=16)
-def _opaque_names(declared: tuple[tuple[object, ...], ...]) -> frozenset[str]:
-    results = (getattr(overload, "result", None) for overloads in declared for overload in overloads)
-    return frozenset(result.name for result in results if isinstance(result, OpaqueType))

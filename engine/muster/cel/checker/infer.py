@@ -118,14 +118,10 @@ class Inference:
             if (variable := self.env.variables.get(full)) is not None:
                 self.names[node.id] = full
                 return variable
-            if (denoted := NAMED.get(full) or self._opaque(full)) is not None:
+            if (denoted := NAMED.get(full)) is not None:
                 self.names[node.id] = full
                 return TypeType(denoted)
         return None
-
-    def _opaque(self, name: str) -> Type | None:
-        """Return the opaque type of that name (`net.IP`), where a library has one."""
-        return OpaqueType(name) if "." in name and name in compare.opaque_names(self.env.functions) else None
 
     def is_local(self, node: Node) -> bool:
         """Return whether a chain of selections begins at a comprehension's or bind's variable."""
