@@ -6,14 +6,27 @@ it failed, and quotes the first.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from muster import cel
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place
-from muster.fleet.policies import At, Policy
+from muster.fleet.policies import At
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
+
+
+class HasExpressions(Protocol):
+    """A compiled policy or Remedy."""
+
+    @property
+    def id(self) -> ObjectId:
+        """Its id."""
+
+    @property
+    def source(self) -> Object:
+        """The object that holds the expressions."""
 
 
 class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an error of ours
@@ -32,7 +45,7 @@ class Failures:
 
     _seen: dict[tuple[ObjectId, At], tuple[Object, cel.EvaluationError, ObjectId, int]] = field(default_factory=dict)
 
-    def add(self, policy: Policy, failure: PolicyFailure, target: ObjectId) -> None:
+    def add(self, policy: HasExpressions, failure: PolicyFailure, target: ObjectId) -> None:
         """Note that an expression of `policy` failed for `target`."""
         key = (policy.id, failure.at)
         source, error, first, count = self._seen.get(key, (policy.source, failure.error, target, 0))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeAlias
 
-from muster.decide import conditions, generations, kept, registration, taints
+from muster.decide import conditions, disruption, generations, held, kept, registration, remedies, taints
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 
@@ -19,7 +19,10 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("generations", generations.stage),
     ("registration", registration.stage),
     ("conditions", conditions.stage),
+    ("budgets", disruption.stage),
     ("taints", taints.stage),
+    ("remedies", remedies.stage),
+    ("held", held.stage),
 )
 
 

@@ -5,43 +5,62 @@ webhook; seed 002: "set automatically, the user should not set it"). A condition
 counts as true, so its taint is not added; one that stands already stays, because an error is no recovery.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
 from muster import cel
+from muster.decide.budgets import Allowance, allowance
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import TaintPolicy, TaintRule
-from muster.model.decision import Because, Decision
+from muster.model.decision import Because, Decision, Held
 from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 from muster.model.kinds import TAINT_POLICY
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
 _KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")
+_FROZEN = Because("budgets", text="nothing is heard of the cluster, and a budget holds: its taints stay as they are")
+#: Effects that keep work away or move it; the others only advise.
+DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 
 #: A taint's identity: key and effect.
 TaintKey: TypeAlias = tuple[str, str]
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster."""
-    scopes, failures = Scopes.of(fleet, now), Failures()
+    scopes, failures, allowed = Scopes.of(fleet, now), Failures(), allowance(fleet, now)
     uncertain = fleet.uncertain(TAINT_POLICY)
     for obj in fleet.clusters():
         taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
         decisions = list(taints.own())
         decisions.extend(taints.of_policies(scopes))
-        yield from decisions
+        yield from taints.within(allowed, decisions)
         if uncertain:
             yield from taints.kept({decision.path for decision in decisions if decision.value is not None})
     yield from failures.findings()
+
+
+def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
+    """Yield the clusters that some policy keeps work away from, whether the taint stands or not."""
+    scopes, failures = Scopes.of(fleet, now), Failures()
+    for obj in fleet.clusters():
+        taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
+        if any(_disrupts(decision) for decision in taints.of_policies(scopes)):
+            yield obj.id
+
+
+def _disrupts(decision: Decision) -> bool:
+    """Whether a decision of a policy adds, or keeps, a taint that keeps work away."""
+    return decision.value is not None and decision.path[2][1] in DISRUPTIVE
 
 
 def taints_by_key(body: Tree) -> Mapping[TaintKey, Tree]:
@@ -85,12 +104,28 @@ class _Taints:
         elif clock.horizon is not None:
             yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
 
+    def within(self, allowed: Allowance, decisions: Iterable[Decision]) -> Iterator[Decision | Held]:
+        """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes."""
+        wanted: set[object] = set()
+        for decision in decisions:
+            new = decision.path[2] not in self.before and decision.because is not _OWN and _disrupts(decision)
+            held = allowed.holds(self.obj.id, f"taint {':'.join(decision.path[2])}") if new else None
+            yield held or decision
+            if decision.value is not None:
+                wanted.add(decision.path[2])
+        if allowed.freezes(self.obj.id):
+            of_policies = {
+                (rule.key, rule.effect) for policy in allowed.fleet.compiled.taints for rule in policy.taints
+            }
+            for key in sorted(self.before.keys() & of_policies - wanted):
+                yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), _FROZEN)
+
     def kept(self, decided: set[tuple[str | tuple[str, ...], ...]]) -> Iterator[Decision]:
         """While a policy cannot be read, the taints that it may have added stay."""
         for key, taint in self.before.items():
             path = ("spec", "taints", key)
             if path not in decided:
-                yield Decision(self.obj.id, path, {k: v for k, v in taint.items() if k not in ("key", "effect")}, _KEPT)
+                yield Decision(self.obj.id, path, _without_key(taint), _KEPT)
 
     def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
         known = self.before.get(key) or {}
@@ -106,3 +141,7 @@ class _Taints:
         except PolicyFailure as failure:
             self.failures.add(policy, failure, self.obj.id)
             return (rule.key, rule.effect) in self.before
+
+
+def _without_key(taint: Tree) -> Tree:
+    return {name: value for name, value in taint.items() if name not in ("key", "effect")}

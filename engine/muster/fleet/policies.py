@@ -13,6 +13,7 @@ from muster import cel
 from muster.fleet.environments import policy_environment
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.objects import Object
+from muster.fleet.remedies import Remedy
 from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -110,6 +111,7 @@ class Compiled:
     conditions: tuple[ConditionPolicy, ...]
     taints: tuple[TaintPolicy, ...]
     findings: tuple[Finding, ...]
+    remedies: tuple[Remedy, ...] = ()
 
 
 NOTHING = Compiled((), (), ())

@@ -14,10 +14,13 @@ from muster.fleet.policies import (
     compile_taint_policy,
     in_reading_order,
 )
+from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import CONDITION_POLICY, TAINT_POLICY
+from muster.model.kinds import CLUSTERS, CONDITION_POLICY, REMEDY, TAINT_POLICY
+
+_CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
 def validate(fleet: Fleet) -> Fleet:
@@ -58,11 +61,23 @@ def compile_policies(fleet: Fleet) -> Compiled:
         findings.extend(found)
         if taint_policy is not None:
             taints.append(taint_policy)
+    remedies = _compile_remedies(fleet, findings)
     conditions, rivals = _without_rivals(conditions)
     ordered, circle = in_reading_order(conditions)
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
-    return Compiled(tuple(ordered), tuple(taints), tuple(findings))
+    return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies)
+
+
+def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
+    known = {id_.name for id_ in fleet.objects if (id_.group, id_.kind) in _CLUSTER_KINDS}
+    remedies = []
+    for obj in fleet.of(REMEDY):
+        remedy, found = compile_remedy(obj)
+        findings.extend((*found, *lint_remedy(obj, known)))
+        if remedy is not None:
+            remedies.append(remedy)
+    return tuple(remedies)
 
 
 def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:

@@ -72,6 +72,13 @@ _TABLE = (
     Code("MUS206", _E, "out of bounds", "A number, list or text is smaller or larger than the schema allows."),
     Code("MUS207", _E, "invalid object", "The object violates a rule of its schema."),
     Code("MUS210", _W, "unknown reference", "The object names another one that does not exist."),
+    Code("MUS220", _W, "explicit empty value",
+         "An empty selector or list means the same as an absent one, which is often the opposite of what it looks "
+         "like: a Remedy with `decisionMatches: []` acts at once, on every cluster that it speaks of. Remove the "
+         "field if that is meant."),
+    Code("MUS221", _W, "impossible status",
+         "Statuses of conditions are compared with their case, and there are only True, False and Unknown. With "
+         "NotEqual, a mis-cased status matches every healthy cluster."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),

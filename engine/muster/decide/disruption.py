@@ -1,0 +1,195 @@
+"""Budgets: is too much of the fleet in trouble at once? Decided between conditions and their effects.
+
+A cluster is *disrupted* when a disruptive effect stands on it or is asked for. While more clusters are disrupted than a
+budget allows, and for its cooldown after that, new effects are held. When nearly nobody is heard of any more, the
+observer is the first suspect: the Fleet says since when, and what was the last thing received.
+
+A budget's past (over since, met since) lies in the Fleet's derived part and changes at transitions only.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from muster.decide import remedies, taints
+from muster.decide.budgets import (
+    STATE,
+    Budget,
+    Holding,
+    budgets_of,
+    fleet_id,
+    headline,
+    holdings,
+    population,
+)
+from muster.decide.overrides import override_of
+from muster.decide.transitions import condition
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import leases_by_cluster, renew_time
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.times import format_time, try_time
+from muster.model.tree import Tree, mapping_at
+
+HELD = "DisruptionHeld"
+SUSPECT = "ObserverSuspect"
+_EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
+_BECAUSE = Because("budgets")
+
+#: Tells which clusters a stage would disrupt, whether the effect stands already or not.
+Wishes: TypeAlias = Callable[[Fleet, datetime], Iterable[ObjectId]]
+WISHES: tuple[Wishes, ...] = (taints.wishes, remedies.wishes)
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Decide which budgets hold, and what the Fleet says about it."""
+    budgets = budgets_of(fleet)
+    id_ = fleet_id(fleet)
+    known = holdings(fleet.before(id_, *STATE), budgets)
+    if not budgets and not fleet.conditions_before(id_):
+        return
+    disrupted = {wish for wishes in WISHES for wish in wishes(fleet, now)}
+    groups = list(_groups(fleet, budgets))
+    found = [
+        holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
+    ]
+    yield from _state(fleet, id_, found, now)
+    yield from _conditions(fleet, id_, found, groups, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The clusters that a budget counts together: its population, or the part of it in one failure domain."""
+
+    budget: Budget
+    domain: str
+    members: tuple[Object, ...]
+    silent: tuple[Object, ...]
+
+    @property
+    def allowed(self) -> int:
+        """How many of them may be disrupted."""
+        return self.budget.allowed(len(self.members))
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether so many are silent that it is more likely that muster does not hear them."""
+        silent = len(self.silent)
+        return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
+
+
+def _groups(fleet: Fleet, budgets: Iterable[Budget]) -> Iterator[_Group]:
+    clusters = [(obj, headline(fleet, obj) == "Unknown") for obj in population(fleet)]
+    for budget in budgets:
+        by_domain: dict[str, list[tuple[Object, bool]]] = {}
+        for obj, silent in clusters:
+            if budget.selector.matches(obj.labels):
+                by_domain.setdefault(budget.domain(obj), []).append((obj, silent))
+        for domain, members in sorted(by_domain.items()):
+            unheard = tuple(obj for obj, silent in members if silent)
+            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard)
+
+
+def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
+    same = (holding for holding in known if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
+    return next(same, None)
+
+
+def _judge(group: _Group, disrupted: set[ObjectId], before: Holding | None, now: datetime) -> Holding | None:
+    """Whether a budget holds in a group: while it is over, and until its cooldown has passed after that."""
+    count = sum(obj.id in disrupted for obj in group.members)
+    over = count > group.allowed or group.suspicious
+    if not over and before is None:
+        return None
+    holding = Holding(
+        group.budget, group.domain, count, len(group.members), group.allowed, group.suspicious,
+        since=before.since if before else now,
+        met=None if over or before is None else before.met or now,
+    )  # fmt: skip
+    return None if holding.until is not None and now >= holding.until else holding
+
+
+def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> Iterator[Decision]:
+    """The budgets that hold, as the next run needs to know them."""
+    if not found:
+        return
+    horizon = _next([holding.until for holding in found] + _expiries(fleet, id_, found, now))
+    entries = [holding.entry() for holding in found]
+    if id_ in fleet.broken:
+        # The stage `kept` has decided the whole of status.muster: replace it as a whole.
+        value: Tree = {**mapping_at(fleet.previous.get(id_), *STATE[:2]), STATE[2]: entries}
+        yield Decision(id_, STATE[:2], value, _BECAUSE, horizon)
+    else:
+        yield Decision(id_, STATE, entries, _BECAUSE, horizon)
+
+
+def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
+    """When overrides end: from then on effects are held again."""
+    counted = (obj for obj in fleet.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
+    overrides = [*(override_of(obj) for obj in counted), *(holding.budget.override for holding in found)]
+    return [override.expiry for override in overrides if override is not None and override.covers(now)]
+
+
+def _next(instants: Iterable[datetime | None]) -> datetime | None:
+    return min((instant for instant in instants if instant is not None), default=None)
+
+
+def _conditions(
+    fleet: Fleet, id_: ObjectId, found: list[Holding], groups: list[_Group], now: datetime
+) -> Iterator[Decision]:
+    whole = fleet.objects.get(id_)
+    override = override_of(whole) if whole else None
+    if found and override is not None and override.covers(now):
+        text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
+        yield from _condition(fleet, id_, HELD, ("False", "Overridden", text), now)
+    elif found:
+        reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
+        yield from _condition(fleet, id_, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
+    else:
+        yield from _condition(fleet, id_, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
+    suspicious = [group for group in groups if group.suspicious]
+    if suspicious:
+        text = " ".join(_suspicion(fleet, group) for group in suspicious)
+        yield from _condition(fleet, id_, SUSPECT, ("True", "NearlyAllSilent", text), now)
+    else:
+        yield from _condition(fleet, id_, SUSPECT, ("False", "ClustersHeard", "Clusters are heard of."), now)
+
+
+def _sentence(found: Iterable[Holding]) -> str:
+    return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in found)
+
+
+def _suspicion(fleet: Fleet, group: _Group) -> str:
+    where = f" in {group.domain}" if group.domain else ""
+    count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
+    instant, name = _last_word(fleet, group.silent)
+    last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
+        "nothing was ever received from any of them"
+    )  # fmt: skip
+    return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
+
+
+def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
+    """The latest renewal among silent clusters. Those that are heard of would change it with every heartbeat."""
+    leases = leases_by_cluster(fleet)
+    renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
+    known = [(instant, name) for instant, name in renewals if instant is not None]
+    if not known:
+        return "", ""
+    instant = max(instant for instant, _ in known)
+    return format_time(instant), min(name for moment, name in known if moment == instant)
+
+
+def _condition(
+    fleet: Fleet, id_: ObjectId, type_: str, verdict: tuple[str, str, str], now: datetime
+) -> Iterator[Decision]:
+    """A condition appears with the first incident, and says from then on how things stand."""
+    status, reason, message = verdict
+    before = fleet.conditions_before(id_).get(type_)
+    if before is None and status == "False" and reason != "Overridden":
+        return
+    decided = condition(before, status=status, reason=reason, message=message, now=now)
+    path: Path = ("status", "conditions", (type_,))
+    yield Decision(id_, path, decided, _BECAUSE)

@@ -1,0 +1,25 @@
+"""Last stage: what was held, on the objects themselves.
+
+`status.muster.held` of an object lists its effects that a budget holds, so that whoever looks at the cluster sees why
+it stays as it is. How many clusters of how many stands on the Fleet alone: it would touch every object otherwise.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.fleet.fleet import Fleet
+from muster.model.decision import Because, Decision, Held, Path
+from muster.model.ids import ObjectId
+
+PATH: Path = ("status", "muster", "held")
+
+
+def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+    """Decide `status.muster.held` of every object with held effects."""
+    by_object: dict[ObjectId, list[Held]] = {}
+    for held in fleet.held:
+        by_object.setdefault(held.object, []).append(held)
+    for id_, found in sorted(by_object.items()):
+        entries = sorted({(held.effect, held.because.rule) for held in found})
+        value = [{"effect": effect, "heldBy": rule} for effect, rule in entries]
+        yield Decision(id_, PATH, value, Because(found[0].because.rule, text=found[0].reason))
