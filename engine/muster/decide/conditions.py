@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
+from muster.decide.damping import PENDING, pending
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes, generation_of
 from muster.decide.transitions import condition
@@ -16,9 +17,10 @@ from muster.fleet.expressions import Text
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import At, ConditionPolicy, Guard, Rule
-from muster.model.decision import Because, Decision
+from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
+from muster.model.times import format_time
 from muster.model.tree import Tree
 
 POLICY_ERROR = "PolicyError"
@@ -58,18 +60,27 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
             verdict = Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
-        path = ("status", "conditions", (policy.type,))
+        path: Path = ("status", "conditions", (policy.type,))
         if verdict is None:
             if scopes.clock.horizon is not None:
                 yield Decision(obj.id, path, None, Because(policy.label), scopes.clock.horizon)
             continue
+        current: Tree = previous.get(policy.type)
+        known = scopes.fleet.before(obj.id, *map(str, PENDING), policy.type)
+        waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
+        because = Because(f"{policy.label}#{verdict.rule}")
+        horizon = scopes.clock.horizon
+        if waiting is not None and current is not None:
+            horizon = waiting.until if horizon is None else min(waiting.until, horizon)
+            yield Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
+            verdict = Verdict(current["status"], current.get("reason", ""), current.get("message", ""), verdict.rule)
+            because = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until)}")
         decided = condition(
-            previous.get(policy.type),
+            current,
             status=verdict.status, reason=verdict.reason, message=verdict.message, now=now, generation=generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
-        because = Because(f"{policy.label}#{verdict.rule}")
-        yield Decision(obj.id, path, decided, because, scopes.clock.horizon)
+        yield Decision(obj.id, path, decided, because, horizon)
     yield from _kept(scopes, obj, conditions)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
+from muster.decide.staleness import reported_conditions
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import effective_leases
 from muster.fleet.objects import Object
@@ -53,13 +54,22 @@ class Scopes:
         return {
             "self": obj.body,
             "lease": self.leases.get(cluster_of(obj), {}),
-            "reported": self.fleet.reported(obj.id),
+            "reported": self._reported(obj),
             "previous": self.fleet.conditions_before(obj.id),
             "conditions": self.fleet.conditions(obj.id),
             "generation": generation_of(self.fleet, obj.id),
             "fleet": self.fleet.settings.spec,
             "now": self.clock.now,
         }
+
+    def _reported(self, obj: Object) -> dict[str, Tree]:
+        reported = self.fleet.reported(obj.id)
+        if not reported:
+            return reported
+        name = cluster_of(obj)
+        ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
+        cluster = next((self.fleet.objects[id_] for id_ in ids if id_ in self.fleet.objects), None)
+        return reported_conditions(reported, cluster, self.leases.get(name), self.clock)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> dict[str, object]:
         """The base with the policy's own `params` and `variables`."""

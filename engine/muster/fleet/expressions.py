@@ -62,6 +62,11 @@ class Compiler:
             return Text(program=program)
         return Text(literal=str(rule.get(name, "")))
 
+    def refuse(self, path: tuple[str | int, ...], code: str, message: str, hint: str) -> None:
+        """Note that the field at `path` is wrong in a way that no schema tells."""
+        place = field_place(self.source, path)
+        self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
+
     def _compile(self, path: tuple[str | int, ...], environment: cel.Env) -> cel.Program:
         text = _value(self.source.body, path)
         try:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
-from muster.fleet.objects import Object, by_type
+from muster.fleet.objects import Object, by_type, with_params
 from muster.fleet.policies import NOTHING, Compiled
 from muster.fleet.settings import Settings
 from muster.model.decision import Decision, Held, Outcome, Path, Pulse
@@ -67,9 +67,13 @@ class Fleet:
         return self.of(*CLUSTERS)
 
     def policies(self, kind: Kind) -> tuple[Object, ...]:
-        """Objects of a policy kind, the built-in ones that no object of the fleet replaces among them, by name."""
+        """Objects of a policy kind, the built-in ones that no object of the fleet replaces among them, by name.
+
+        Parameters that the Fleet sets are in them.
+        """
         builtin = (obj for id_, obj in self.builtin.items() if (id_.group, id_.kind) == (kind.group, kind.name))
-        return tuple(sorted((*self.of(kind), *builtin), key=lambda obj: obj.id))
+        found = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
+        return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in found)
 
     def sorted_findings(self) -> list[Finding]:
         """What is wrong, each once, sorted by place."""

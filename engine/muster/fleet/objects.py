@@ -1,7 +1,7 @@
 """Objects as assembled from their input parts."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind, kind_of
@@ -47,6 +47,14 @@ class Object:
     def deleting(self) -> bool:
         """Whether the object is marked for deletion."""
         return dig(self.body, "metadata", "deletionTimestamp") is not None
+
+
+def with_params(obj: Object, params: Mapping[str, Tree]) -> Object:
+    """Return a policy with some of its `spec.params` set; the object itself where there are none to set."""
+    if not params:
+        return obj
+    spec = {**obj.spec, "params": {**(dig(obj.spec, "params") or {}), **params}}
+    return replace(obj, body={**obj.body, "spec": spec})
 
 
 def by_type(conditions: Iterable[Tree]) -> dict[str, Tree]:

@@ -18,8 +18,10 @@ from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
-from muster.model.times import parse_duration
+from muster.model.times import try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+_PARAMS = "params."
 
 #: Where an expression stands in its policy.
 At: TypeAlias = tuple[str | int, ...]
@@ -78,11 +80,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class ConditionPolicy(Policy):
-    """Decides one condition. `hold_for`: how long an outcome must last before it is adopted, by status."""
+    """Decides one condition.
+
+    `hold_for`: how long an outcome must last before it is adopted, by status; `hold_unhealthy`: whether that goes for
+    changes between False and Unknown too.
+    """
 
     type: str
     rules: tuple[Rule, ...]
     hold_for: Mapping[str, timedelta]
+    hold_unhealthy: bool
     reads: frozenset[str]
 
 
@@ -149,10 +156,25 @@ def _condition_policy(obj: Object, compiler: Compiler) -> ConditionPolicy:
                 at=at,
             )
         )
-    hold_for = {status: parse_duration(span) for status, span in mapping_at(obj.spec, "holdFor").items()}
     return ConditionPolicy(
-        **_common(obj, compiler), type=obj.spec["type"], rules=tuple(rules), hold_for=hold_for, reads=compiler.reads
-    )
+        **_common(obj, compiler), type=obj.spec["type"], rules=tuple(rules), hold_for=_hold_for(obj, compiler),
+        hold_unhealthy=obj.spec.get("holdUnhealthy") is not False, reads=compiler.reads,
+    )  # fmt: skip
+
+
+def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
+    """How long each status must last: a duration, or `params.<name>` for one that a fleet may set."""
+    found = {}
+    for status, text in sorted(mapping_at(obj.spec, "holdFor").items()):
+        name = text.removeprefix(_PARAMS)
+        span = try_duration(dig(obj.spec, "params", name) if name != text else text)
+        if span is None:
+            compiler.refuse(
+                ("spec", "holdFor", status), "MUS205", f"{text} is not a duration such as 30s",
+                f"Set spec.params.{name} to a duration." if name != text else "Write 30s, 5m or 1h30m.",
+            )  # fmt: skip
+        found[status] = span or timedelta(0)
+    return found
 
 
 def _taint_policy(obj: Object, compiler: Compiler) -> TaintPolicy:

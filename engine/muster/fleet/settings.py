@@ -32,5 +32,10 @@ class Settings:
         """Whether muster's commits carry `[skip ci]`."""
         return self.get("commit", "skipCI") is True
 
+    def policy_params(self, policy: str) -> dict[str, Tree]:
+        """The parameters that the fleet sets for a policy of that name; they win over the policy's own."""
+        value = self.get("policyParams", policy)
+        return value if isinstance(value, dict) else {}
+
 
 DEFAULTS = Settings(spec={})

@@ -18,6 +18,7 @@ _CLUSTER_LISTS: ListKeys = MappingProxyType(
         "status.conditions": ("type",),
         "spec.taints": ("key", "effect"),
         "status.clusterClaims": ("name",),
+        "status.detections": ("source", "type"),
     }
 )
 

@@ -1,0 +1,81 @@
+"""Staleness: what an agent reported is as old as its lease.
+
+A reported condition has a field `stale`, which is true once the Lease of its cluster has expired: nobody has said since
+then that it still holds. It is computed when an expression reads it, so that only decisions that rest on it get its
+horizon.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from muster import cel
+from muster.fleet.leases import renew_time
+from muster.fleet.objects import Object
+from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
+from muster.model.times import try_time
+from muster.model.tree import Tree, dig
+
+#: Open Cluster Management waits for this many durations of a cluster's lease, Karmada for one of the Lease's own.
+_MANAGED_FACTOR = 5
+_MANAGED_SECONDS = 60
+_KARMADA_SECONDS = 40
+_SECOND = timedelta(seconds=1)
+
+
+class ReportedCondition(dict[str, Any]):
+    """A reported condition that answers `stale` besides what was reported."""
+
+    def __init__(self, condition: Mapping[str, Tree], stale_from: datetime | None, clock: cel.Clock) -> None:
+        super().__init__(condition)
+        self.pop("stale", None)  # only muster says so
+        self._stale_from = stale_from
+        self._clock = clock
+
+    def __contains__(self, name: object) -> bool:
+        return name == "stale" or super().__contains__(name)
+
+    def __missing__(self, name: str) -> bool:
+        """Return whether the condition is stale, and note when that will change. KeyError for any other field."""
+        if name != "stale":
+            raise KeyError(name)
+        if self._stale_from is None:
+            return False
+        if self._clock.now >= self._stale_from:
+            return True
+        self._clock.record_second(int(self._stale_from.timestamp()))
+        return False
+
+
+def reported_conditions(
+    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, clock: cel.Clock
+) -> dict[str, Tree]:
+    """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to."""
+    stale_from = expiry(cluster, lease) if cluster is not None and reported else None
+    return {type_: ReportedCondition(condition, stale_from, clock) for type_, condition in reported.items()}
+
+
+def expiry(cluster: Object, lease: Tree) -> datetime | None:
+    """Return the first whole second at which a cluster's Lease has expired; None without one: then nobody knows."""
+    renewed = try_time(renew_time(lease))
+    if renewed is None:
+        return None
+    try:
+        if cluster.kind == MANAGED_CLUSTER:
+            seconds = _positive(cluster.spec.get("leaseDurationSeconds"), _MANAGED_SECONDS)
+            return _ceiling(renewed + timedelta(seconds=_MANAGED_FACTOR * seconds))
+        if cluster.kind == KARMADA_CLUSTER:
+            seconds = _positive(dig(lease, "spec", "leaseDurationSeconds"), _KARMADA_SECONDS)
+            return (renewed + timedelta(seconds=seconds)).replace(microsecond=0) + _SECOND
+    except OverflowError:
+        return None
+    return None
+
+
+def _positive(value: Tree, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+
+
+def _ceiling(instant: datetime) -> datetime:
+    whole = instant.replace(microsecond=0)
+    return whole if whole == instant else whole + _SECOND
