@@ -77,6 +77,11 @@ def _check(expect: Tree, run: muster.Run) -> None:
         _check_taints(label, wanted, mappings_at(objects.get(label), "spec", "taints"))
     for label, generation in expect.get("generation", {}).items():
         assert dig(objects[label], "metadata", "generation") == generation, label
+    for label, fields in expect.get("fields", {}).items():
+        for dotted, value in fields.items():
+            assert dig(objects.get(label), *dotted.split(".")) == value, f"{label} {dotted}"
+    if "held" in expect:
+        assert [f"{held['kind']}/{held['name']}: {held['effect']}" for held in run.held] == expect["held"]
     if "files" in expect:
         assert sorted(run.files) == sorted(expect["files"])
     if "horizon" in expect:

@@ -10,7 +10,7 @@ from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
-from muster.model.tree import Tree, dig, mappings_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,36 @@ def _generation(body: Tree) -> dict[str, tuple[str, str]]:
     return {"generation": (str(value), "")} if value is not None else {}
 
 
+def _remedies(body: Tree) -> dict[str, tuple[str, str]]:
+    """Remedy actions, each with the Remedies that ask for it."""
+    names: dict[str, list[str]] = {}
+    for entry in mappings_at(body, "status", "muster", "remedies"):
+        names.setdefault(str(entry.get("action")), []).append(str(entry.get("remedy")))
+    return {f"remedy {action}": ("applied", ", ".join(found)) for action, found in names.items()}
+
+
+def _held(body: Tree) -> dict[str, tuple[str, str]]:
+    """Effects that a budget holds back."""
+    entries = mappings_at(body, "status", "muster", "held")
+    return {f"held {entry.get('effect')}": ("held", str(entry.get("heldBy") or "")) for entry in entries}
+
+
+def _pending(body: Tree) -> dict[str, tuple[str, str]]:
+    """Outcomes that must last before they are adopted."""
+    return {
+        f"pending {type_}": (str(entry.get("status")), f"since {entry.get('since')}")
+        for type_, entry in mapping_at(body, "status", "muster", "pending").items()
+        if isinstance(entry, dict)
+    }
+
+
+def _blocks(body: Tree) -> dict[str, tuple[str, str]]:
+    """Clusters that get no traffic."""
+    return {f"traffic to {name}": ("blocked", "") for name in dig(body, "status", "trafficBlockClusters") or ()}
+
+
 #: One entry per sort of fact. A stage that decides something new that people should see adds one.
-FACTS: list[Facts] = [_conditions, _taints, _generation]
+FACTS: list[Facts] = [_conditions, _taints, _remedies, _blocks, _held, _pending, _generation]
 
 #: The condition by which a kind is judged at a glance, and the word for each status.
 _HEADLINES = {
@@ -120,7 +148,7 @@ def summary(found: Iterable[Change]) -> str:
         if word is None:
             rest.add(change.object)
         else:
-            counted.setdefault(word, {}).setdefault(_noun(change.object), set()).add(change.object)
+            counted.setdefault(word, {}).setdefault(_noun(change), set()).add(change.object)
     told = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
     terms = [
         _count(len(by_noun[noun]), noun, word)
@@ -140,6 +168,11 @@ _ORDER = {
     "ready": 2,
     "accepted": 3,
     "denied": 3,
+    "exceeded": 4,
+    "met again": 4,
+    "applied": 5,
+    "lifted": 5,
+    "rerouted": 6,
     "removed": 9,
 }
 
@@ -155,12 +188,26 @@ def _word(change: Change) -> str | None:
         return words.get(change.after, change.after)
     if change.field == "condition HubAcceptedManagedCluster" and change.after:
         return "accepted" if change.after == "True" else "denied"
+    if change.field.startswith("remedy "):
+        return "applied" if change.after else "lifted"
+    if change.field.startswith("traffic to "):
+        return "rerouted"
+    if change.field == "condition DisruptionHeld":
+        return "exceeded" if change.after == "True" else "met again"
     return None
 
 
-def _noun(id_: ObjectId) -> str:
-    return _NOUNS.get(id_.kind, kind_of(id_).name)
+#: What is counted is not always the object itself: a remedy is applied to it.
+_COUNTED = {"remedy": "remedy", "traffic": "ingress", "condition DisruptionHeld": "budget"}
+
+
+def _noun(change: Change) -> str:
+    sort = change.field if change.field in _COUNTED else change.field.partition(" ")[0]
+    return _COUNTED.get(sort) or _NOUNS.get(change.object.kind, kind_of(change.object).name)
+
+
+_PLURALS = {"remedy": "remedies", "ingress": "ingresses"}
 
 
 def _count(number: int, noun: str, word: str) -> str:
-    return f"{number} {noun if number == 1 else f'{noun}s'} {word}"
+    return f"{number} {noun if number == 1 else _PLURALS.get(noun, f'{noun}s')} {word}"

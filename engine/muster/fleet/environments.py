@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 
 from muster import cel

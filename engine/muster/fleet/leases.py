@@ -1,7 +1,8 @@
 """Leases: which one is a cluster's.
 
 A cluster's Lease carries the label `open-cluster-management.io/cluster-name`, or is named `managed-cluster-lease`
-in the namespace of the cluster's name (seed 000; upstream looks at the label alone).
+in the namespace of the cluster's name (seed 000; upstream looks at the label alone). Karmada's agents renew one that
+is named after the cluster, in the namespace `karmada-cluster`.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from muster.model.kinds import LEASE
 from muster.model.tree import Tree, dig
 
 CLUSTER_NAME = "open-cluster-management.io/cluster-name"
+KARMADA_NAMESPACE = "karmada-cluster"
 LEASE_NAME = "managed-cluster-lease"
 
 
@@ -32,6 +34,8 @@ def leases_by_cluster(fleet: Fleet) -> Mapping[str, Tree]:
             found[labelled or obj.id.namespace] = obj.body
         elif labelled:
             found.setdefault(labelled, obj.body)
+        elif obj.id.namespace == KARMADA_NAMESPACE:
+            found.setdefault(obj.id.name, obj.body)
     return found
 
 

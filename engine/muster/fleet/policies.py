@@ -171,7 +171,7 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
         if span is None:
             compiler.refuse(
                 ("spec", "holdFor", status), "MUS205", f"{text} is not a duration such as 30s",
-                f"Set spec.params.{name} to a duration." if name != text else "Write 30s, 5m or 1h30m.",
+                f"set spec.params.{name} to a duration" if name != text else "write 30s, 5m or 1h30m",
             )  # fmt: skip
         found[status] = span or timedelta(0)
     return found

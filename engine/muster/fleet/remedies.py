@@ -119,9 +119,7 @@ def _empty_values(obj: Object) -> Iterator[Finding]:
         value: Tree = dig(obj.body, *(str(step) for step in at))
         if value in ({}, []):
             message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
-            yield _warning(
-                obj, at, "MUS220", message, "Remove the field if that is meant; Karmada reads it as nothing."
-            )
+            yield _warning(obj, at, "MUS220", message, "remove the field if that is meant; Karmada reads it as nothing")
 
 
 def _warning(obj: Object, at: _At, code: str, message: str, hint: str) -> Finding:
