@@ -4,36 +4,17 @@ Compares the derived part of each object as the last run left it with the one th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from muster.answers.change import Change
+from muster.answers.placed import placement_changes
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
-from muster.model.kinds import kind_of
+from muster.model.kinds import PLACEMENT_DECISION, kind_of
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One transition. `field` says what (`condition Ready`, `taint unreachable:NoSelect`), `before` and `after`
-    are short texts, empty for absent; `note` is a reason or message; `source` the rule that decided."""
-
-    object: ObjectId
-    field: str
-    before: str
-    after: str
-    note: str = ""
-    source: str = ""
-
-    def __str__(self) -> str:
-        """`ManagedCluster/a: condition Ready True -> Unknown (LeaseStopped)`."""
-        note = f" ({self.note})" if self.note else ""
-        if not self.before:
-            return f"{self.object}: {self.field} {self.after}".rstrip() + note
-        if self.note and self.after.endswith(f" {self.note}"):
-            note = ""
-        return f"{self.object}: {self.field} {self.before} -> {self.after or 'gone'}{note}"
-
+#: The field of a change that no fact tells.
+DETAILS = "details"
 
 #: Reads the comparable facts of one sort from a derived part: label of the field -> (value, note).
 Facts = Callable[[Tree], Mapping[str, tuple[str, str]]]
@@ -41,13 +22,14 @@ Facts = Callable[[Tree], Mapping[str, tuple[str, str]]]
 
 def changes(fleet: Fleet) -> list[Change]:
     """Return what this run changes, sorted by object and field."""
-    found: list[Change] = []
+    found = list(placement_changes(fleet))
+    told = {change.object for change in found}
     for id_ in sorted({*fleet.previous, *fleet.decided}):
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
-        if before != after:
-            found.extend(_of_object(fleet, id_, before, after))
-    return found
+        if before != after and id_.kind != PLACEMENT_DECISION.name:
+            found.extend(c for c in _of_object(fleet, id_, before, after) if c.field != DETAILS or id_ not in told)
+    return sorted(found, key=lambda change: (change.object, change.field))
 
 
 def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
@@ -65,7 +47,7 @@ def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterat
                     before_text, after_text = f"{was[0]} {was[1]}".strip(), f"{is_[0]} {is_[1]}".strip()
                 yield Change(id_, field, before_text, after_text, is_[1], _source(fleet, id_, field))
     if not told and before is not None and after is not None:
-        yield Change(id_, "details", "", "changed")
+        yield Change(id_, DETAILS, "", "changed")
 
 
 def _source(fleet: Fleet, id_: ObjectId, field: str) -> str:
@@ -135,8 +117,8 @@ _HEADLINES = {
     "NodePool": ("Ready", {"True": "ready", "False": "not ready"}),
 }
 #: Kinds that are bookkeeping: counted only where nothing else is to tell.
-_SILENT = frozenset(("Lease",))
-_NOUNS = {"ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool"}
+_SILENT = frozenset(("Lease", "ManagedClusterSet", "ManagedClusterSetBinding"))
+_NOUNS = {"ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool", "Placement": "placement"}
 
 
 def summary(found: Iterable[Change]) -> str:
@@ -183,6 +165,8 @@ def _word(change: Change) -> str | None:
         return None  # the status is the same, only its reason is not
     if not change.field and kind in _NOUNS and not change.after:
         return "removed"
+    if kind == "Placement" and change.field.startswith("cluster "):
+        return "changed"
     type_, words = _HEADLINES.get(kind, ("", {}))
     if change.field == f"condition {type_}" and change.after:
         return words.get(change.after, change.after)

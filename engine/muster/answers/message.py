@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from muster.answers.changes import Change, summary
+from muster.answers.change import Change
+from muster.answers.changes import summary
 from muster.answers.evaluate import Run
 from muster.fleet.fleet import Fleet
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY

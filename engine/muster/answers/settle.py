@@ -7,7 +7,8 @@ derived over the snapshot and evaluates again, until a pass changes nothing.
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.answers.changes import Change, changes
+from muster.answers.change import Change
+from muster.answers.changes import changes
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.overlay import Overlay
 from muster.model.snapshot import Snapshot

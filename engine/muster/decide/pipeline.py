@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeAlias
 
-from muster.decide import conditions, disruption, generations, held, kept, registration, remedies, taints
+from muster.decide import (
+    conditions,
+    disruption,
+    generations,
+    held,
+    kept,
+    placements,
+    registration,
+    remedies,
+    sets,
+    taints,
+)
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 
@@ -23,6 +34,8 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("taints", taints.stage),
     ("remedies", remedies.stage),
     ("held", held.stage),
+    ("sets", sets.stage),
+    ("placements", placements.stage),
 )
 
 

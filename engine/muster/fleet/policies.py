@@ -5,7 +5,7 @@ expressions of one policy share one environment, so that the checker knows every
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from muster import cel
 from muster.fleet.environments import policy_environment
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.objects import Object
+from muster.fleet.placements import CompiledPlacement
 from muster.fleet.remedies import Remedy
 from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
@@ -113,12 +114,16 @@ class TaintPolicy(Policy):
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing."""
+    """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing.
+
+    `placements` has every sound Placement, the misconfigured ones among them.
+    """
 
     conditions: tuple[ConditionPolicy, ...]
     taints: tuple[TaintPolicy, ...]
     findings: tuple[Finding, ...]
     remedies: tuple[Remedy, ...] = ()
+    placements: Mapping[ObjectId, CompiledPlacement] = field(default_factory=dict)
 
 
 NOTHING = Compiled((), (), ())

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.fleet import Fleet
+from muster.fleet.placements import CompiledPlacement, compile_placement
 from muster.fleet.policies import (
     Compiled,
     ConditionPolicy,
@@ -16,9 +17,10 @@ from muster.fleet.policies import (
 )
 from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
+from muster.fleet.sets import set_findings
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CONDITION_POLICY, REMEDY, TAINT_POLICY
+from muster.model.kinds import CLUSTERS, CONDITION_POLICY, PLACEMENT, REMEDY, TAINT_POLICY
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
@@ -35,6 +37,12 @@ def validate(fleet: Fleet) -> Fleet:
     compiled = compile_policies(checked)
     findings.extend(compiled.findings)
     broken.update(errors_of(compiled.findings))
+    wrong_sets = list(set_findings(checked))
+    findings.extend(wrong_sets)
+    broken.update(errors_of(wrong_sets))
+    placements, found = compile_placements(checked)
+    findings.extend(found)
+    compiled = replace(compiled, placements=placements)
     return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
 
 
@@ -78,6 +86,16 @@ def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ..
         if remedy is not None:
             remedies.append(remedy)
     return tuple(remedies)
+
+
+def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement], list[Finding]]:
+    """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
+    placements: dict[ObjectId, CompiledPlacement] = {}
+    findings: list[Finding] = []
+    for obj in fleet.of(PLACEMENT):
+        placements[obj.id], found = compile_placement(obj)
+        findings.extend(found)
+    return placements, findings
 
 
 def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:

@@ -79,6 +79,15 @@ _TABLE = (
     Code("MUS221", _W, "impossible status",
          "Statuses of conditions are compared with their case, and there are only True, False and Unknown. With "
          "NotEqual, a mis-cased status matches every healthy cluster."),
+    Code("MUS230", _E, "misconfigured placement",
+         "The Placement contradicts itself, so nobody can say which clusters it wants. It keeps its last decisions "
+         "and says PlacementMisconfigured."),
+    Code("MUS231", _W, "selector of a built-in set",
+         "The sets `default` and `global` are muster's: what a file says of their selector has no effect. Remove it, "
+         "or set the annotation cluster.open-cluster-management.io/autoupdate to \"false\"."),
+    Code("MUS232", _E, "binding of another name",
+         "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
+         "Until it has, its namespace keeps the clusters that it has chosen."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),

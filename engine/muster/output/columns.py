@@ -88,6 +88,34 @@ def _all_conditions(body: Tree, _now: datetime) -> str:
     return ", ".join(f"{c.get('type')}={c.get('status')}" for c in mappings_at(body, "status", "conditions")) or "-"
 
 
+def _placement_reason(body: Tree, _now: datetime) -> str:
+    """What is wrong with it goes before how well it is satisfied."""
+    wrong = condition(body, "PlacementMisconfigured")
+    said = wrong if wrong.get("status") == "True" else condition(body, "PlacementSatisfied")
+    return str(said.get("reason") or "-")
+
+
+def _decided_clusters(body: Tree, _now: datetime) -> str:
+    names = [str(entry.get("clusterName")) for entry in mappings_at(body, "status", "decisions")]
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown}, and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown or "-"
+
+
+def _set_selector(body: Tree, _now: datetime) -> str:
+    return str(dig(body, "spec", "clusterSelector", "selectorType") or "ExclusiveClusterSetLabel")
+
+
+def _set_members(body: Tree, _now: datetime) -> str:
+    """The number that the message of its condition begins with."""
+    said = condition(body, "ClusterSetEmpty")
+    if said.get("status") == "True":
+        return "0"
+    first = str(said.get("message", "")).partition(" ")[0]
+    return first if first.isdigit() else "-"
+
+
+_MOST_NAMES = 5
+
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
@@ -103,6 +131,32 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("SINCE", _since("Ready")),
         Column("TAINTS", _taints),
         Column("REASON", _reason("Ready")),
+    ),
+    "Placement": (
+        _NAMESPACE,
+        _NAME,
+        Column("WANTED", _text("spec", "numberOfClusters")),
+        Column("SELECTED", _text("status", "numberOfSelectedClusters")),
+        Column("SATISFIED", _status("PlacementSatisfied")),
+        Column("REASON", _placement_reason),
+    ),
+    "PlacementDecision": (
+        _NAMESPACE,
+        _NAME,
+        Column("GROUP", _text("metadata", "labels", "cluster.open-cluster-management.io/decision-group-name")),
+        Column("CLUSTERS", _decided_clusters),
+    ),
+    "ManagedClusterSet": (
+        _NAME,
+        Column("SELECTOR", _set_selector),
+        Column("EMPTY", _status("ClusterSetEmpty")),
+        Column("MEMBERS", _set_members),
+    ),
+    "ManagedClusterSetBinding": (
+        _NAMESPACE,
+        _NAME,
+        Column("SET", _text("spec", "clusterSet")),
+        Column("BOUND", _status("Bound")),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),
 }

@@ -1,0 +1,48 @@
+"""Which clusters a run adds to Placements and takes from them, and why: for commit messages and plans.
+
+PlacementDecisions are chunks of at most 100 clusters; what matters to people is the Placement behind them.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from muster.answers.change import Change
+from muster.decide.placements import left_path
+from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
+from muster.fleet.fleet import Fleet
+from muster.model.ids import ObjectId
+from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.model.tree import Tree
+
+
+def placement_changes(fleet: Fleet) -> Iterator[Change]:
+    """Yield one change for every cluster that joins or leaves a Placement that exists."""
+    before = {id_: clusters_of(shards) for id_, shards in standing_shards(fleet).items()}
+    after = _decided(fleet)
+    for id_ in sorted({*before, *after}):
+        old, new = before.get(id_, frozenset()), after.get(id_, frozenset())
+        if id_ not in fleet.decided:
+            continue
+        for name in sorted(new - old):
+            sentence = f"cluster {name} joined placement {id_.namespace}/{id_.name}"
+            yield Change(id_, f"cluster {name}", "", "chosen", sentence=sentence)
+        for name in sorted(old - new):
+            yield _left(fleet, id_, name)
+
+
+def _left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
+    decision = fleet.decisions(id_).get(left_path(name))
+    reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
+    sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
+    return Change(id_, f"cluster {name}", "chosen", "", reason, rule, sentence)
+
+
+def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:
+    found: dict[ObjectId, set[str]] = {}
+    for id_ in fleet.decided:
+        if (id_.group, id_.kind) != (PLACEMENT_DECISION.group, PLACEMENT_DECISION.name):
+            continue
+        labels = fleet.now(id_, "metadata", "labels") or {}
+        entries: list[Tree] = fleet.now(id_, "status", "decisions") or []
+        if owner := labels.get(PLACEMENT_LABEL):
+            found.setdefault(PLACEMENT.id(owner, id_.namespace), set()).update(e["clusterName"] for e in entries)
+    return {id_: frozenset(names) for id_, names in found.items()}

@@ -1,0 +1,12 @@
+"""Placements: which clusters each one chooses, why, and until when.
+
+`stage` decides; `why` tells of one Placement what became of every cluster. The way of a choice is the order of the
+modules: `candidates` (who may be chosen at all), `filters` (sets, predicates, taints), `prioritizers` (scores),
+`spread`, `choice` (one Placement at one instant), `contests` (all of them until rest), `groups` (PlacementDecisions),
+`conditions`.
+"""
+
+from muster.decide.placements.explain import Score, Why, why
+from muster.decide.placements.stage import left_path, stage
+
+__all__ = ["Score", "Why", "left_path", "stage", "why"]

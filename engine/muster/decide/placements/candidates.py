@@ -1,0 +1,158 @@
+"""What all Placements of a run look at: the clusters that may be chosen, turned round for fast selection.
+
+Only accepted clusters that are not being deleted are candidates; upstream looks at taints alone and so may choose a
+cluster before anybody let it in. A cluster whose file has an error, or may be in a file that could not be read, is no
+candidate, but stays where it was chosen before: nobody knows what it should be, and a typo is no reason to move.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from muster.decide.placements.quantities import approximate
+from muster.decide.sets import Sets, cluster_labels
+from muster.fleet.facets import Facets
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.placements import ClusterView, Taint
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING
+from muster.model.times import try_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+
+def is_candidate(obj: Object) -> bool:
+    """Whether a sound cluster may be chosen at all."""
+    return obj.spec.get("hubAcceptsClient") is True and not obj.deleting
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The clusters of a fleet as Placements see them. Everything is looked up once, and only if it is needed.
+
+    `names` are sorted. `taints` has the tainted clusters only, with what this run decided.
+    """
+
+    fleet: Fleet
+    objects: Mapping[str, Object]
+    names: tuple[str, ...]
+    taints: Mapping[str, tuple[Taint, ...]]
+    labels: Facets
+    sets: Sets
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> "Candidates":
+        """Gather the candidates of a fleet whose taints have been decided."""
+        objects = {obj.id.name: obj for obj in fleet.of(MANAGED_CLUSTER) if is_candidate(obj)}
+        tainted = ((name, tuple(_taints(fleet, obj.id))) for name, obj in objects.items())
+        return cls(
+            fleet=fleet,
+            objects=objects,
+            names=tuple(sorted(objects)),
+            taints={name: taints for name, taints in tainted if taints},
+            labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}),
+            sets=Sets.of(fleet),
+        )
+
+    @cached_property
+    def claims(self) -> Facets:
+        """The clusters by the facts that they report in `status.clusterClaims`."""
+        return Facets({name: _claims(obj.body) for name, obj in self.objects.items()})
+
+    @cached_property
+    def bindings(self) -> Mapping[str, tuple[str, ...]]:
+        """The sets that each namespace is bound to and that exist, by namespace."""
+        found: dict[str, list[str]] = {}
+        for obj in self.fleet.of(MANAGED_CLUSTER_SET_BINDING):
+            if (name := obj.spec["clusterSet"]) in self.sets:
+                found.setdefault(obj.id.namespace, []).append(name)
+        return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
+
+    @cached_property
+    def doubtful_namespaces(self) -> frozenset[str]:
+        """The namespaces of bindings whose file has an error."""
+        kind = MANAGED_CLUSTER_SET_BINDING
+        return frozenset(id_.namespace for id_ in self.fleet.broken if (id_.group, id_.kind) == (kind.group, kind.name))
+
+    def uncertain(self, name: str) -> bool:
+        """Whether nobody knows what the cluster should be: it is broken, or may be in a file that cannot be read."""
+        id_ = MANAGED_CLUSTER.id(name)
+        return id_ in self.fleet.broken or (self.fleet.unidentified and id_ not in self.fleet.objects)
+
+    @cached_property
+    def _members(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def members(self, cluster_set: str) -> frozenset[str]:
+        """The candidates in a set."""
+        found = self._members.get(cluster_set)
+        if found is None:
+            found = self._members[cluster_set] = self.sets.members(cluster_set, self.labels)
+        return found
+
+    @cached_property
+    def _views(self) -> dict[str, ClusterView]:
+        return {}
+
+    def view(self, name: str) -> ClusterView:
+        """The whole cluster, decisions of this run included, as expressions see it."""
+        found = self._views.get(name)
+        if found is None:
+            found = self._views[name] = ClusterView(
+                self.fleet.whole(MANAGED_CLUSTER.id(name)), self.scores.get(name, {})
+            )
+        return found
+
+    @cached_property
+    def scores(self) -> Mapping[str, Mapping[str, Tree]]:
+        """AddOnPlacementScores by cluster and name."""
+        found: dict[str, dict[str, Tree]] = {}
+        for obj in self.fleet.of(ADD_ON_PLACEMENT_SCORE):
+            found.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
+        return found
+
+    @cached_property
+    def _resources(self) -> dict[str, Mapping[str, float]]:
+        return {}
+
+    def allocatable(self, resource: str) -> Mapping[str, float]:
+        """How much of a resource each cluster has to give, of those that report both allocatable and capacity."""
+        found = self._resources.get(resource)
+        if found is None:
+            found = self._resources[resource] = dict(self._allocatable(resource))
+        return found
+
+    def _allocatable(self, resource: str) -> Iterator[tuple[str, float]]:
+        for name, obj in self.objects.items():
+            status = mapping_at(obj.body, "status")
+            amount = approximate(dig(status, "allocatable", resource))
+            if amount is not None and approximate(dig(status, "capacity", resource)) is not None:
+                yield name, amount
+
+
+def _claims(body: Tree) -> Mapping[str, str]:
+    return {
+        claim["name"]: claim.get("value") or ""
+        for claim in mappings_at(body, "status", "clusterClaims")
+        if "name" in claim
+    }
+
+
+def _taints(fleet: Fleet, id_: ObjectId) -> Iterator[Taint]:
+    for path, decision in fleet.decisions(id_).items():
+        element = path[-1]
+        if path[1] == "taints" and isinstance(element, tuple) and decision.value is not None:
+            yield Taint.read(element[0], element[1], decision.value)
+
+
+def score_value(body: Tree, name: str) -> int | None:
+    """The value of a score in an AddOnPlacementScore; None where it has no such score."""
+    return next(
+        (s["value"] for s in mappings_at(body, "status", "scores") if s.get("name") == name and "value" in s), None
+    )
+
+
+def valid_until(body: Tree) -> datetime | None:
+    """The instant up to which the scores count; None for ever."""
+    return try_time(dig(body, "status", "validUntil"))

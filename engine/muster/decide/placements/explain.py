@@ -1,0 +1,73 @@
+"""`why`: of every cluster, what let a Placement choose it or kept it from doing so, as data."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.decide.placements.contests import Chosen, hold
+from muster.decide.placements.prioritizers import scores
+from muster.decide.placements.reasons import reason_of, removal_of
+from muster.decide.placements.standing import clusters_of
+from muster.fleet.fleet import Fleet
+from muster.model.ids import ObjectId
+from muster.model.kinds import MANAGED_CLUSTER
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One prioritizer's score of one cluster."""
+
+    prioritizer: str
+    weight: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One cluster and one Placement. `rank` counts from 1 among those that passed; 0 where it did not, or all do.
+
+    `rule` and `text` are those of `muster.decide.placements.reasons`. A cluster that passed sets, predicates and
+    taints has its scores; `total` is their weighted sum.
+    """
+
+    cluster: str
+    selected: bool
+    rule: str
+    text: str
+    scores: tuple[Score, ...] = field(default=())
+    total: int = 0
+    rank: int = 0
+
+
+def why(fleet: Fleet, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
+    """Return the reasons of every cluster, sorted by name; of an evaluated fleet, or of one before `placements` ran.
+
+    Empty for a Placement that does not exist. One that keeps its last decisions has no scores.
+    """
+    contests = hold(fleet, now)
+    names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(contests.standing.get(placement, ()))
+    chosen = contests.chosen.get(placement)
+    if chosen is not None:
+        return _scheduled(chosen, sorted(names))
+    if placement not in fleet.objects:
+        return ()
+    kept = contests.kept.get(placement, frozenset())
+    reasons = {name: removal_of(contests.candidates, name) for name in sorted(names)}
+    return tuple(Why(name, name in kept, reason.rule, reason.text) for name, reason in reasons.items())
+
+
+def _scheduled(chosen: Chosen, names: list[str]) -> tuple[Why, ...]:
+    contest, choice = chosen.contest, chosen.choice
+    passing = choice.tolerated.passing
+    by_prioritizer = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.request.prioritizers]
+    passed = frozenset(passing)
+    ranks = {name: rank for rank, name in enumerate(choice.ranked, start=1)} if choice.totals else {}
+    found = []
+    for name in names:
+        reason = reason_of(chosen, name)
+        own: tuple[Score, ...] = ()
+        if name in passed:
+            own = tuple(Score(p.name, p.weight, given.get(name, 0)) for p, given in by_prioritizer)
+        total = sum(score.weight * score.score for score in own)
+        rank = ranks.get(name, 0)
+        found.append(Why(name, name in choice.selected, reason.rule, reason.text, own, total, rank))
+    return tuple(found)

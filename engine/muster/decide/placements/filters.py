@@ -1,0 +1,120 @@
+"""Which clusters a Placement may choose: by set, by predicate, by taint. In this order, as upstream's scheduler has it.
+
+Sets and predicates do not depend on time; taints do, so `tolerated` is asked again for every instant of interest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.placements.candidates import Candidates
+from muster.fleet.placements import Patience, Predicate, Request, Taint
+from muster.fleet.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """The clusters that sets and predicates let through, sorted, and what was asked of the sets.
+
+    `bound` says whether the namespace is bound to any set that exists; `sets` are those of them that the Placement
+    wants; `available` are their members.
+    """
+
+    bound: bool
+    sets: tuple[str, ...]
+    available: frozenset[str]
+    matching: tuple[str, ...]
+
+
+def eligible(
+    candidates: Candidates,
+    namespace: str,
+    request: Request,
+    predicates: Iterable[Predicate],
+    standing: frozenset[str],
+) -> Eligible:
+    """Apply sets and predicates.
+
+    While a set or binding has an error in it, the clusters that stand chosen count as available: whether they left the
+    set is not known.
+    """
+    bindings = candidates.bindings.get(namespace, ())
+    sets = tuple(name for name in bindings if not request.cluster_sets or name in request.cluster_sets)
+    available = _NONE.union(*(candidates.members(name) for name in sets))
+    if _in_doubt(candidates, namespace, sets):
+        available |= standing & candidates.objects.keys()
+    chosen = matching(candidates, available, predicates)
+    return Eligible(bool(bindings), sets, available, tuple(name for name in candidates.names if name in chosen))
+
+
+def _in_doubt(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
+    fleet_unclear = candidates.fleet.unidentified or namespace in candidates.doubtful_namespaces
+    return fleet_unclear or not candidates.sets.doubtful.isdisjoint(sets)
+
+
+def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable[Predicate]) -> frozenset[str]:
+    """The clusters among `names` that any of the predicates lets through; all of them where there is none."""
+    alternatives = tuple(predicates)
+    if not alternatives:
+        return names
+    return _NONE.union(*(_one(candidates, names, predicate) for predicate in alternatives))
+
+
+def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) -> frozenset[str]:
+    if predicate.labels.requirements:
+        names = names & candidates.labels.selected(predicate.labels)
+    if predicate.claims.requirements:
+        names = names & candidates.claims.selected(predicate.claims)
+    for program in predicate.expressions:
+        # An expression that fails for a cluster lets it not through: an error never counts as true.
+        names = frozenset(
+            name for name in names if program.run({"managedCluster": candidates.view(name)}).value is True
+        )
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """What taints leave of the eligible clusters at one instant.
+
+    `refused`: cluster -> the first taint that keeps it out. `avoided`: those with a PreferNoSelect taint that nothing
+    tolerates; they come after all others. `ends`: cluster -> first second at which a NoSelect taint will keep it out.
+    `turns`: further instants at which a cluster becomes refused or avoided, unless it is chosen before.
+    """
+
+    passing: tuple[str, ...]
+    refused: Mapping[str, Taint]
+    avoided: frozenset[str]
+    ends: Mapping[str, datetime]
+    turns: frozenset[datetime]
+
+
+def tolerated(
+    candidates: Candidates, names: tuple[str, ...], patience: Patience, standing: frozenset[str], now: datetime
+) -> Tolerated:
+    """Apply the taints; `standing` are the clusters that are chosen already, which NoSelectIfNew does not touch."""
+    refused: dict[str, Taint] = {}
+    avoided: set[str] = set()
+    ends: dict[str, datetime] = {}
+    turns: set[datetime] = set()
+    tainted = candidates.taints
+    for name in (name for name in names if name in tainted):
+        for taint in tainted[name]:
+            if taint.effect == NO_SELECT_IF_NEW and name in standing:
+                continue
+            until = patience.until(taint)
+            if until is None:
+                continue
+            ended = now >= until
+            if taint.effect == PREFER_NO_SELECT:
+                avoided.add(name) if ended else turns.add(until)
+            elif ended:
+                refused.setdefault(name, taint)
+            elif taint.effect == NO_SELECT_IF_NEW:
+                turns.add(until)
+            else:
+                ends[name] = min(until, ends.get(name, until))
+    passing = tuple(name for name in names if name not in refused) if refused else names
+    return Tolerated(passing, refused, frozenset(avoided), ends, frozenset(turns))

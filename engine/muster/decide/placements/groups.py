@@ -1,0 +1,57 @@
+"""From the chosen clusters to PlacementDecisions: groups, chunks of a group's length, shards of at most 100.
+
+Source: upstream's scheduling controller. Named groups come first, each cluster in the first that selects it; the rest
+is the group without a name. A Placement that chooses nothing has one empty PlacementDecision.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from muster.decide.placements.candidates import Candidates
+from muster.decide.placements.standing import Shard
+from muster.fleet.placements import Request
+from muster.model.tree import Tree
+
+MOST_PER_DECISION = 100
+
+
+def shards_of(candidates: Candidates, placement: str, request: Request, selected: Iterable[str]) -> tuple[Shard, ...]:
+    """Return the PlacementDecisions of a choice; their names number through all groups."""
+    names = sorted(selected)
+    length = request.group_length(len(names))
+    shards: list[Shard] = []
+    index = 0
+    for group, members in _groups(candidates, request, names):
+        for chunk in _chunks(members, length):
+            for part in _chunks(chunk, MOST_PER_DECISION):
+                shards.append(Shard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
+            index += 1
+    return tuple(shards) or (Shard(f"{placement}-decision-1", "", 0, ()),)
+
+
+def _groups(candidates: Candidates, request: Request, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    rest: Sequence[str] = names
+    for group in request.groups:
+        members = candidates.labels.selected(group.labels) & candidates.claims.selected(group.claims)
+        yield group.name, [name for name in rest if name in members]
+        rest = [name for name in rest if name not in members]
+    yield "", list(rest)
+
+
+def _chunks(names: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + length] for start in range(0, len(names), length))
+
+
+def group_status(shards: Iterable[Shard]) -> list[Tree]:
+    """Return `status.decisionGroups` of a Placement."""
+    by_index: dict[int, list[Shard]] = {}
+    for shard in shards:
+        by_index.setdefault(shard.index, []).append(shard)
+    return [
+        {
+            "decisionGroupIndex": index,
+            "decisionGroupName": members[0].group,
+            "decisions": [shard.name for shard in members],
+            "clusterCount": sum(len(shard.clusters) for shard in members),
+        }
+        for index, members in sorted(by_index.items())
+    ]

@@ -1,0 +1,100 @@
+"""Scores, from -100 to 100 per prioritizer; a cluster's rank is the sum of scores times weights.
+
+Source: upstream's plugins balance, steady, resource and addon. Balance counts what other Placements have chosen: as
+decided in this run, or before it for those whose turn comes later.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from muster.decide.placements.candidates import Candidates, score_value, valid_until
+from muster.fleet.placements import Prioritizer
+from muster.fleet.placements.request import BALANCE, CPU, MEMORY, STEADY
+
+MOST = 100
+_RESOURCES = {CPU: "cpu", MEMORY: "memory"}
+_SECOND = timedelta(seconds=1)
+
+Scores = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What scores of one Placement depend on besides the clusters.
+
+    `others`: how many other Placements have chosen a cluster; `standing`: what this one has chosen so far.
+    """
+
+    others: Mapping[str, int]
+    standing: frozenset[str]
+    now: datetime
+
+
+def scores(candidates: Candidates, prioritizer: Prioritizer, names: Iterable[str], around: Surroundings) -> Scores:
+    """Return the score of each cluster; one that has none is left out and counts as 0."""
+    if prioritizer.add_on is not None:
+        return _add_on(candidates, prioritizer.add_on, names, around.now)
+    if prioritizer.name == BALANCE:
+        return _balance(names, around)
+    if prioritizer.name == STEADY:
+        return {name: MOST if name in around.standing else 0 for name in names}
+    return _resource(candidates.allocatable(_RESOURCES[prioritizer.name]), names)
+
+
+def totals(
+    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: tuple[str, ...], around: Surroundings
+) -> dict[str, int]:
+    """Return the weighted sum for each cluster."""
+    found = dict.fromkeys(names, 0)
+    for prioritizer in prioritizers:
+        weight = effective_weight(prioritizer)
+        if weight:
+            for name, score in scores(candidates, prioritizer, names, around).items():
+                found[name] += weight * score
+    return found
+
+
+def effective_weight(prioritizer: Prioritizer) -> int:
+    """The weight; a negative one of Steady counts as 0, because it would move the clusters in every run for ever."""
+    return max(prioritizer.weight, 0) if prioritizer.name == STEADY else prioritizer.weight
+
+
+def _balance(names: Iterable[str], around: Surroundings) -> Scores:
+    others = around.others
+    most = max(others.values(), default=0)
+    by_count = {count: 2 * int(MOST * (0.5 - count / most)) for count in range(1, most + 1)}
+    by_count[0] = MOST
+    return {name: by_count[others.get(name, 0)] for name in names}
+
+
+def _resource(amounts: Mapping[str, float], names: Iterable[str]) -> Scores:
+    known = {name: amounts[name] for name in names if name in amounts}
+    if not known:
+        return {}
+    least, most = min(known.values()), max(known.values())
+    if most == least:
+        return dict.fromkeys(known, MOST)
+    return {name: int(((amount - least) / (most - least) - 0.5) * 2.0 * MOST) for name, amount in known.items()}
+
+
+def _add_on(candidates: Candidates, add_on: tuple[str, str], names: Iterable[str], now: datetime) -> Scores:
+    resource, score = add_on
+    found: dict[str, int] = {}
+    for name in names:
+        body = candidates.scores.get(name, {}).get(resource)
+        if body is None:
+            continue
+        until, value = valid_until(body), score_value(body, score)
+        found[name] = value if value is not None and (until is None or now <= until) else 0
+    return found
+
+
+def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Iterable[str]) -> set[datetime]:
+    """The first whole seconds at which scores of these clusters no longer count."""
+    resources = {p.add_on[0] for p in prioritizers if p.add_on is not None}
+    if not resources:
+        return set()
+    bodies = (body for name in names for key, body in candidates.scores.get(name, {}).items() if key in resources)
+    instants = (until for body in bodies if (until := valid_until(body)) is not None)
+    return {instant.replace(microsecond=0) + _SECOND for instant in instants if instant.year < 9999}

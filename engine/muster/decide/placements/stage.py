@@ -1,0 +1,151 @@
+"""The stage: PlacementDecisions, and what Placements say of them.
+
+Every run decides all PlacementDecisions again, so a cluster is never between two shards: they are one commit. A
+cluster that leaves is told by a decision of the Placement with the value None, at `left_path`, whose reason says why.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from muster.decide.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, of_number, satisfied
+from muster.decide.placements.contests import Chosen, Contests, hold, is_paused
+from muster.decide.placements.groups import group_status, shards_of
+from muster.decide.placements.reasons import Reason, reason_of, removal_of
+from muster.decide.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
+from muster.decide.transitions import condition
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.model.tree import dig
+
+_BECAUSE = Because("placements")
+_KEPT = Because("kept", text="the placement cannot be scheduled, so it keeps its last decisions")
+_GONE = Because("placements", text="the placement no longer needs this shard")
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Decide what every Placement chooses."""
+    contests = hold(fleet, now)
+    for id_, chosen in sorted(contests.chosen.items()):
+        yield from _scheduled(fleet, contests, id_, chosen, now)
+    for obj in fleet.of(PLACEMENT):
+        if obj.id not in contests.chosen:
+            yield from _unscheduled(fleet, contests, obj, now)
+    for id_ in sorted(contests.kept.keys() - fleet.compiled.placements.keys()):
+        shards = remaining(contests, id_)
+        yield from _decisions(fleet, contests, id_, shards, _KEPT)
+        yield from _numbers(id_, shards, _KEPT)
+        yield from _left(contests, id_, clusters_of(shards), None)
+
+
+def left_path(cluster: str) -> Path:
+    """Where a Placement's decision says why a cluster is no longer chosen."""
+    return ("status", "muster", "left", cluster)
+
+
+def _scheduled(fleet: Fleet, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
+    choice, contest = chosen.choice, chosen.contest
+    shards = shards_of(contests.candidates, id_.name, contest.request, choice.selected)
+    because = Because("placements", text=_summary(chosen))
+    yield from _decisions(fleet, contests, id_, shards, because)
+    yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
+    said = satisfied(contest.eligible, contest.request.cluster_sets, contest.request.wanted, len(choice.selected))
+    yield from _conditions(fleet, id_, said, misconfigured(""), now)
+    yield from _left(contests, id_, choice.selected, chosen)
+
+
+def _summary(chosen: Chosen) -> str:
+    found, wanted = chosen.contest.eligible, chosen.contest.request.wanted
+    passing = len(chosen.choice.tolerated.passing)
+    asked = "all" if wanted is None else str(wanted)
+    return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
+
+
+def _unscheduled(fleet: Fleet, contests: Contests, obj: Object, now: datetime) -> Iterator[Decision]:
+    """A Placement that is misconfigured or paused."""
+    compiled = fleet.compiled.placements[obj.id]
+    paused = is_paused(obj)
+    if paused and obj.id not in contests.standing:
+        return
+    shards = remaining(contests, obj.id) or (Shard(f"{obj.id.name}-decision-1", "", 0, ()),)
+    selected = clusters_of(shards)
+    yield from _decisions(fleet, contests, obj.id, shards, _KEPT)
+    yield from _numbers(obj.id, shards, _KEPT)
+    if not paused:
+        said = of_number(compiled.wanted, len(selected))
+        yield from _conditions(fleet, obj.id, said, misconfigured(compiled.error), now)
+    else:
+        for type_, before in fleet.conditions_before(obj.id).items():
+            value = {name: field for name, field in before.items() if name != "type"}
+            yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
+    yield from _left(contests, obj.id, selected, None)
+
+
+def remaining(contests: Contests, id_: ObjectId) -> tuple[Shard, ...]:
+    """The shards that stand, without the clusters that no Placement may keep."""
+    kept = contests.kept.get(id_, frozenset())
+    return tuple(
+        Shard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
+        for shard in contests.standing.get(id_, ())
+    )
+
+
+def _decisions(
+    fleet: Fleet, contests: Contests, id_: ObjectId, shards: Iterable[Shard], because: Because
+) -> Iterator[Decision]:
+    """The PlacementDecisions of one Placement. Those that an earlier stage kept and that are not among them go."""
+    names: set[str] = set()
+    owner = _owner(fleet, id_)
+    for shard in shards:
+        names.add(shard.name)
+        decision = PLACEMENT_DECISION.id(shard.name, id_.namespace)
+        yield Decision(decision, ("metadata", "labels"), {PLACEMENT_LABEL: id_.name, **shard.labels}, because)
+        if owner is not None:
+            yield Decision(decision, ("metadata", "ownerReferences"), [owner], because)
+        entries = [{"clusterName": name, "reason": ""} for name in shard.clusters]
+        yield Decision(decision, ("status", "decisions"), entries, because)
+    for shard in contests.standing.get(id_, ()):
+        if shard.name not in names:
+            stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)
+            for path in fleet.decisions(stale):
+                yield Decision(stale, path, None, _GONE)
+
+
+def _owner(fleet: Fleet, id_: ObjectId) -> dict[str, str | bool] | None:
+    """The reference to the Placement, where its uid is known: an API server refuses one without."""
+    obj = fleet.objects.get(id_)
+    uid = dig(obj.body, "metadata", "uid") if obj else None
+    if not isinstance(uid, str) or not uid:
+        return None
+    return {
+        "apiVersion": PLACEMENT.api_version, "kind": PLACEMENT.name, "name": id_.name, "uid": uid,
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+
+
+def _numbers(
+    id_: ObjectId, shards: tuple[Shard, ...], because: Because, horizon: datetime | None = None
+) -> Iterator[Decision]:
+    selected = sum(len(shard.clusters) for shard in shards)
+    yield Decision(id_, ("status", "numberOfSelectedClusters"), selected, because, horizon)
+    yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because)
+
+
+def _conditions(fleet: Fleet, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
+    before = fleet.conditions_before(id_)
+    for type_, said in ((SATISFIED, enough), (MISCONFIGURED, sound)):
+        value = condition(before.get(type_), status=said.status, reason=said.reason, message=said.message, now=now)
+        yield Decision(id_, ("status", "conditions", (type_,)), value, _BECAUSE)
+
+
+def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:
+    """Say of every cluster that stood and stands no more why it left."""
+    for name in sorted(clusters_of(contests.standing.get(id_, ())) - selected):
+        reason = removal_of(contests.candidates, name) if chosen is None else reason_of(chosen, name)
+        yield Decision(id_, left_path(name), None, _because(reason))
+
+
+def _because(reason: Reason) -> Because:
+    return Because(f"placements#{reason.rule}", text=reason.text)

@@ -1,0 +1,130 @@
+"""Sets of clusters: who is a member, what the sets and their bindings say of themselves.
+
+Source: upstream's managedclusterset, managedclustersetbinding and default-set controllers. `default` and `global`
+exist in every fleet without being committed, and are written as derived objects where a binding names them; what a
+file says of their selector has no effect unless it carries the annotation
+`cluster.open-cluster-management.io/autoupdate: "false"`. A cluster whose label names no set is in `default`. A denied
+cluster is in no set; one that was never accepted, or is being deleted, still counts as a member.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.registration import ACCEPTED
+from muster.decide.transitions import condition
+from muster.fleet.facets import Facets
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.selectors import LabelSelector
+from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed
+from muster.model.decision import Because, Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.model.tree import Tree, mapping_at
+
+CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
+_EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
+_BECAUSE = Because("sets")
+_SET_EMPTY: Path = ("status", "conditions", ("ClusterSetEmpty",))
+_BOUND: Path = ("status", "conditions", ("Bound",))
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """The sets of a fleet by name, each with its selector; `doubtful` are those whose file has an error."""
+
+    selectors: Mapping[str, Mapping[str, Tree]]
+    doubtful: frozenset[str]
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> "Sets":
+        """Read the sets of a fleet, those that every fleet has among them."""
+        selectors: dict[str, Mapping[str, Tree]] = dict(BUILT_IN)
+        for obj in fleet.of(MANAGED_CLUSTER_SET):
+            if not is_managed(obj):
+                selectors[obj.id.name] = obj.spec.get("clusterSelector") or {}
+        doubtful = {id_.name for id_ in fleet.broken if _is_set(id_)} - BUILT_IN.keys()
+        return cls(selectors, frozenset(doubtful))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a set of that name exists, be it broken."""
+        return name in self.selectors or name in self.doubtful
+
+    def members(self, name: str, labels: Facets) -> frozenset[str]:
+        """The clusters, among those that `labels` knows, that are in the set; a broken set has none to name."""
+        selector = self.selectors.get(name)
+        if selector is None:
+            return frozenset()
+        if selector.get("selectorType", "") in _EXCLUSIVE:
+            return labels.having(CLUSTER_SET, name)
+        wanted = selector.get("labelSelector")
+        return frozenset() if wanted is None else labels.selected(LabelSelector.parse(wanted))
+
+
+def cluster_labels(obj: Object) -> Mapping[str, str]:
+    """The labels of a cluster as upstream's webhook leaves them: one without a set is in `default`."""
+    labels = obj.labels
+    return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Decide the built-in sets, the membership of clusters without one, and what sets and bindings say."""
+    clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
+    for obj in clusters:
+        if not obj.labels.get(CLUSTER_SET):
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _BECAUSE)
+    sets = Sets.of(fleet)
+    labels = Facets({obj.id.name: cluster_labels(obj) for obj in clusters})
+    bindings = fleet.of(MANAGED_CLUSTER_SET_BINDING)
+    shown = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
+    yield from _built_in(fleet, shown)
+    for name in sorted(sets.selectors.keys() & shown):
+        yield _emptiness(fleet, name, len(sets.members(name, labels)), now)
+    for obj in bindings:
+        yield _bound(fleet, obj, sets, now)
+
+
+def _built_in(fleet: Fleet, shown: Collection[str]) -> Iterator[Decision]:
+    """Upstream creates these sets and reverts their selectors; so does what lies over the input here."""
+    for name, selector in BUILT_IN.items():
+        obj = fleet.objects.get(MANAGED_CLUSTER_SET.id(name))
+        if name in shown and (obj is None or is_managed(obj)):
+            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), _over(obj, selector), _BECAUSE)
+
+
+def _over(obj: Object | None, selector: Mapping[str, Tree]) -> Tree:
+    """The selector as it lies over what a file says: null removes a field that the file has and it has not."""
+    written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
+    return {**dict.fromkeys(sorted(written)), **selector}
+
+
+def _is_set(id_: ObjectId) -> bool:
+    return (id_.group, id_.kind) == (MANAGED_CLUSTER_SET.group, MANAGED_CLUSTER_SET.name)
+
+
+def was_denied(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster that was accepted once is not any more."""
+    said = fleet.now(id_, "status", "conditions", (ACCEPTED,))
+    return isinstance(said, dict) and said.get("status") == "False"
+
+
+def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision:
+    id_ = MANAGED_CLUSTER_SET.id(name)
+    before = fleet.conditions_before(id_).get("ClusterSetEmpty")
+    if members:
+        said = condition(
+            before, status="False", reason="ClustersSelected", message=f"{members} ManagedClusters selected", now=now
+        )
+    else:
+        said = condition(
+            before, status="True", reason="NoClusterMatched", message="No ManagedCluster selected", now=now
+        )
+    return Decision(id_, _SET_EMPTY, said, _BECAUSE)
+
+
+def _bound(fleet: Fleet, obj: Object, sets: Sets, now: datetime) -> Decision:
+    before = fleet.conditions_before(obj.id).get("Bound")
+    exists = obj.spec.get("clusterSet") in sets
+    status, reason = ("True", "ClusterSetBound") if exists else ("False", "ClusterSetNotFound")
+    return Decision(obj.id, _BOUND, condition(before, status=status, reason=reason, message="", now=now), _BECAUSE)
