@@ -3,13 +3,16 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from muster.cel import Env
-from muster.cel.schema import type_from_schema
-from muster.cel.types import INT, TIMESTAMP, ListType, ObjectType, Type
+from muster.cel.types import INT, ListType
+from muster.fleet.environments import policy_environment
+from muster.model.kinds import MANAGED_CLUSTER
 
 CONDITION_TYPES = (
     "HubAccepted",
@@ -97,34 +100,37 @@ NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 
 def variables() -> dict[str, Any]:
     """Return a fresh context: what one cluster's policies see."""
-    made = {"self": managed_cluster(), "lease": lease(), "reports": [report(number) for number in range(12)]}
-    return {**json.loads(json.dumps(made)), "now": NOW}
+    conditions = {type_: condition(type_) for type_ in (*CONDITION_TYPES, "HubAcceptedManagedCluster")}
+    made = {
+        "self": managed_cluster(),
+        "lease": lease(),
+        "reports": [report(number) for number in range(12)],
+        "conditions": conditions,
+        "reported": conditions,
+    }
+    return {**json.loads(json.dumps(made)), "now": NOW, "variables": {"seconds": 60, "grace": timedelta(minutes=5)}}
 
 
 def environment() -> Env:
-    """Return the environment of a condition policy, its types read from the kinds' schemas."""
-    folder = Path(__file__).resolve().parent.parent / "schemas"
-    documents = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-
-    def typed(file: str, name: str) -> Type:
-        return type_from_schema(documents[f"{file}.json"], temporal=True, name=name, documents=documents)
-
-    adapter_report = typed("adapterreport", "report")
-    assert isinstance(adapter_report, ObjectType)
-    reports = ListType(adapter_report.fields["spec"].type)
-    types = {"self": typed("managedcluster", "self"), "lease": typed("lease", "lease"), "reports": reports}
-    return Env(variables={**types, "now": TIMESTAMP, "l": ListType(INT)})
+    """Return the environment of a condition policy over managed clusters, and a list of ints for loops."""
+    policy = policy_environment((MANAGED_CLUSTER,), ("seconds", "grace"))
+    return Env(variables={**policy.variables, "l": ListType(INT)}, functions=policy.functions)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One expression: what it stands for, its text, the variables it uses, and the same by hand where that is fair."""
+    """One expression: what it stands for, its text, the variables it uses, and the same by hand where that is fair.
+
+    `elsewhere` is the text for the other engines where theirs has to differ: to them an instant in an object is a
+    string, and a duration inside a map is nothing that they take.
+    """
 
     name: str
     about: str
     text: str
     uses: tuple[str, ...]
     by_hand: Callable[[Mapping[str, Any]], Any] | None = None
+    elsewhere: str = ""
 
 
 def _hand_c(v: Mapping[str, Any]) -> bool:
@@ -197,6 +203,27 @@ CASES = (
         "i", "has, then the field", "has(self.spec.hubAcceptsClient) && self.spec.hubAcceptsClient == true", ("self",)
     ),
 )
+
+
+def policy_cases() -> tuple[Case, ...]:
+    """Return the expressions of the built-in availability policy, as it stands in `policies/`."""
+    folder = Path(__file__).resolve().parent.parent / "policies"
+    spec = yaml.safe_load((folder / "managed-cluster-available.yaml").read_text(encoding="utf-8"))["spec"]
+    rules = {rule["name"]: rule for rule in spec["rules"]}
+    texts = {
+        "accepted-once": (spec["matchConditions"][0]["expression"], ("conditions",)),
+        "seconds": (spec["variables"][0]["expression"], ("self",)),
+        "lease-never-renewed": (rules["lease-never-renewed"]["when"], ("lease",)),
+        "lease-expired": (rules["lease-expired"]["when"], ("lease", "now", "variables")),
+        "as-reported": (rules["as-reported"]["when"], ("reported",)),
+        "status": (rules["as-reported"]["statusExpression"], ("reported",)),
+        "reason": (rules["as-reported"]["reasonExpression"], ("reported",)),
+    }
+    other = {"lease-expired": "now - timestamp(lease.spec.renewTime) >= duration('300s')"}
+    return tuple(
+        Case(name, "built-in policy", text, uses, elsewhere=other.get(name, "")) for name, (text, uses) in texts.items()
+    )
+
 
 #: Microseconds of cel-go 0.28.1 on its own machine (dyn variables over map[string]any, optimised): a far anchor.
 CEL_GO = {"a": 0.059, "b": 0.35, "c": 1.64, "d": 12.3, "e": 0.15, "f": 1.09}

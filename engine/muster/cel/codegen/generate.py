@@ -18,7 +18,7 @@ from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.types import BOOL, DURATION, TIMESTAMP, Scalar, StringType, Type
+from muster.cel.types import BOOL, DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
 from muster.cel.values import UInt
 
 Body = Callable[[Mapping[str, Any], Meter], Any]
@@ -37,6 +37,7 @@ _RESULTS: Mapping[str, str] = {
     "duration": "duration", "lowerAscii": "string", "upperAscii": "string", "join": "string", "replace": "string",
     "split": "list", "substring": "string", "trim": "string", "format": "string", "hasValue": "bool",
 }  # fmt: skip
+_TABLES: Mapping[Type, tuple[str, str]] = {TIMESTAMP: ("TIMES", "timestamp"), DURATION: ("SPANS", "duration")}
 _PARSED: Mapping[str, tuple[str, str]] = {
     "timestamp": ("TIMES", "to_timestamp"), "duration": ("SPANS", "to_duration"),
 }  # fmt: skip
@@ -177,8 +178,8 @@ class _Generator:
         kind = self.types.get(node.id)
         if kind is None or (hot and value.kind):
             return value
-        if kind in (TIMESTAMP, DURATION):
-            table, name = ("TIMES", "timestamp") if kind == TIMESTAMP else ("SPANS", "duration")
+        if kind in _TABLES:
+            table, name = _TABLES[kind]
             if not hot:
                 return Value(f"{table}[{value.text}]", name)
             # A variable is mostly a datetime already, and those are slow to look up.
@@ -186,10 +187,22 @@ class _Generator:
             python = "datetime" if kind == TIMESTAMP else "timedelta"
             test = f"{first}.__class__ is {python} or {local}.__class__ is Instant"
             return Value(f"({local} if {test} else {table}[{local}])", name)
+        if isinstance(kind, NullableType) and kind.element in _TABLES:
+            first, local = self.operators.named(value)
+            return Value(f"(None if {first} is None else {_TABLES[kind.element][0]}[{local}])")
         if access.holds_time(kind) and not self.only_traversed(node):
             reader = self.writer.constant(lambda data: access.convert(data, kind, "the value"))
             return Value(f"{reader}({value.text})")
         return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
+
+    def term(self, node: ast.Node) -> Value:
+        """Return an operand of arithmetic or of an order: a time that may be null is certainly one, or an error."""
+        kind = self.types.get(node.id)
+        if isinstance(kind, NullableType) and kind.element in _TABLES and isinstance(node, ast.Select | ast.Index):
+            table, name = _TABLES[kind.element]
+            value = self.select(node) if isinstance(node, ast.Select) else self.index(node)
+            return Value(f"{table}[{value.text}]", name)
+        return self.value(node)
 
     def only_traversed(self, _node: ast.Node) -> bool:
         return False
@@ -254,7 +267,8 @@ class _Generator:
         if name == "_?_:_":
             condition = self.value(node.args[0])
             return self.logic.choice(condition, self.captured(node.args[1]), self.captured(node.args[2]))
-        args = [self.value(arg) for arg in ast.children(node)]
+        operand = self.term if name in _ORDERS or name in _ARITHMETIC else self.value
+        args = [operand(arg) for arg in ast.children(node)]
         if name in ("_==_", "_!=_"):
             return self.operators.equality(args[0], args[1], negated=name == "_!=_")
         if name in _ORDERS:
@@ -264,9 +278,9 @@ class _Generator:
         if name == "@in":
             return self.operators.membership(args[0], args[1])
         if name == "!_":
-            operand = args[0]
-            text = f"(not {operand.text})" if operand.kind == "bool" else f"negation({operand.text})"
-            return Value(text, "bool", operand.fails or operand.kind != "bool")
+            given = args[0]
+            text = f"(not {given.text})" if given.kind == "bool" else f"negation({given.text})"
+            return Value(text, "bool", given.fails or given.kind != "bool")
         if name == "-_":
             return Value(f"negate({args[0].text})", args[0].kind if args[0].kind in ("int", "double") else UNKNOWN)
         return self.function_call(node, args)

@@ -83,11 +83,11 @@ class Operators:
     def order(self, function: str, left: Value, right: Value) -> Value:
         """`<`, `<=`, `>`, `>=`."""
         sign, helper = _ORDERS[function]
-        if left.kind == right.kind == "duration":
-            if left.difference is not None:
-                return self._elapsed(sign, left.difference, right)
-            if right.difference is not None:
-                return self._elapsed(sign.translate(_MIRRORED), right.difference, left)
+        # Whatever else the other side turns out to be, comparing it with a duration fails.
+        if left.difference is not None and right.could_be("duration"):
+            return self._elapsed(sign, left.difference, right)
+        if right.difference is not None and left.could_be("duration"):
+            return self._elapsed(sign.translate(_MIRRORED), right.difference, left)
         if left.kind == right.kind and left.kind in _SAME_CLASS:
             return Value(f"({left.text} {sign} {right.text})", "bool", left.fails or right.fails)
         kind = self._expected(left, right, ("int", "string", "double"))
