@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from muster.fleet.objects import Object
 from muster.fleet.schema_findings import schema_findings
-from muster.fleet.schemas import is_sound, validator_of
+from muster.fleet.schemas import is_sound
+from muster.fleet.violations import validator_of
 from muster.model.kinds import ALL, BY_NAME, Kind
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree

@@ -42,14 +42,14 @@ def _documents() -> Mapping[str, Mapping[str, Tree]]:
     return {"_common.json": common_definitions()}
 
 
-def policy_environment(kinds: Iterable[Kind], variables: Iterable[str]) -> cel.Env:
+def policy_environment(kinds: Iterable[Kind], variables: Mapping[str, Type]) -> cel.Env:
     """Return what the expressions of a policy over objects of these kinds see.
 
-    `variables` are the names that the policy defines for itself.
+    `variables` are those that the policy defines for itself, with their types.
     """
     targets = tuple(kinds)
     conditions = MapType(STRING, condition_type())
-    own = ObjectType("variables", {name: Field(DYN, required=True) for name in variables})
+    own = ObjectType("variables", {name: Field(type_, required=True) for name, type_ in variables.items()})
     return cel.Env(
         variables={
             "self": object_type(targets[0]) if len(targets) == 1 else DYN,

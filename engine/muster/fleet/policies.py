@@ -10,10 +10,14 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from muster import cel
+from muster.cel.types import DYN, Type
 from muster.fleet.environments import policy_environment
 from muster.fleet.expressions import Compiler, Text
+from muster.fleet.messages import finding
+from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.placements import CompiledPlacement
+from muster.fleet.places import place_of
 from muster.fleet.remedies import Remedy
 from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
@@ -23,7 +27,8 @@ from muster.model.times import try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _PARAMS = "params."
-
+#: A policy's own variables, compiled.
+Variables: TypeAlias = Mapping[str, cel.Program]
 #: Where an expression stands in its policy.
 At: TypeAlias = tuple[str | int, ...]
 
@@ -139,15 +144,16 @@ def compile_taint_policy(obj: Object) -> tuple[TaintPolicy | None, list[Finding]
     return _compile(obj, _taint_policy)
 
 
-def _compile(obj: Object, build: Callable[[Object, Compiler], Tree]) -> tuple[Tree, list[Finding]]:
+def _compile(obj: Object, build: Callable[[Object, Compiler, Variables], Tree]) -> tuple[Tree, list[Finding]]:
     target = _target(obj)
-    names = [variable["name"] for variable in mappings_at(obj.spec, "variables") if "name" in variable]
-    compiler = Compiler(obj, policy_environment(target.kinds, names))
-    policy = build(obj, compiler)
+    compiler = Compiler(obj, policy_environment(target.kinds, {}))
+    compiler.findings.extend(_target_findings(obj))
+    variables = _variables(obj, target.kinds, compiler)
+    policy = build(obj, compiler, variables)
     return (None if compiler.failed else policy), compiler.findings
 
 
-def _condition_policy(obj: Object, compiler: Compiler) -> ConditionPolicy:
+def _condition_policy(obj: Object, compiler: Compiler, variables: Variables) -> ConditionPolicy:
     rules = []
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index)
@@ -162,8 +168,9 @@ def _condition_policy(obj: Object, compiler: Compiler) -> ConditionPolicy:
             )
         )
     return ConditionPolicy(
-        **_common(obj, compiler), type=obj.spec["type"], rules=tuple(rules), hold_for=_hold_for(obj, compiler),
-        hold_unhealthy=obj.spec.get("holdUnhealthy") is not False, reads=compiler.reads,
+        **_common(obj, compiler, variables), type=obj.spec["type"], rules=tuple(rules),
+        hold_for=_hold_for(obj, compiler), hold_unhealthy=obj.spec.get("holdUnhealthy") is not False,
+        reads=compiler.reads,
     )  # fmt: skip
 
 
@@ -182,27 +189,53 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
     return found
 
 
-def _taint_policy(obj: Object, compiler: Compiler) -> TaintPolicy:
+def _taint_policy(obj: Object, compiler: Compiler, variables: Variables) -> TaintPolicy:
     taints = []
     for index, taint in enumerate(mappings_at(obj.spec, "taints")):
         at = ("spec", "taints", index, "when")
         taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], compiler.condition(at), at))
-    return TaintPolicy(**_common(obj, compiler), taints=tuple(taints))
+    return TaintPolicy(**_common(obj, compiler, variables), taints=tuple(taints))
 
 
-def _common(obj: Object, compiler: Compiler) -> dict[str, Tree]:
+def _common(obj: Object, compiler: Compiler, variables: Variables) -> dict[str, Tree]:
     guards = []
     for index, guard in enumerate(mappings_at(obj.spec, "matchConditions")):
         at = ("spec", "matchConditions", index, "expression")
         guards.append(Guard(str(guard.get("name", index)), compiler.condition(at), at))
-    variables = {
-        variable["name"]: compiler.value(("spec", "variables", index, "expression"))
-        for index, variable in enumerate(mappings_at(obj.spec, "variables"))
-    }
     return {
         "id": obj.id, "source": obj, "target": _target(obj), "guards": tuple(guards), "variables": variables,
         "params": mapping_at(obj.spec, "params"),
     }  # fmt: skip
+
+
+def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler) -> Variables:
+    """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
+    programs: dict[str, cel.Program] = {}
+    types: dict[str, Type] = {}
+    for index, variable in enumerate(mappings_at(obj.spec, "variables")):
+        program = compiler.value(("spec", "variables", index, "expression"))
+        programs[variable["name"]] = program
+        types[variable["name"]] = (program.type if program else None) or DYN
+        compiler.environment = policy_environment(kinds, types)
+    return programs
+
+
+def _target_findings(obj: Object) -> list[Finding]:
+    """A target that no kind is called is a slip, and the policy would silently decide nothing."""
+    target = mapping_at(obj.spec, "target")
+    named: dict[tuple[str | int, ...], Tree] = {("kind",): target["kind"]} if "kind" in target else {}
+    named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
+    return [
+        finding(
+            "MUS203",
+            f"no kind is called {name!r}",
+            place_of(obj.parts, ("spec", "target", *path)),
+            hint=did_you_mean(str(name), BY_NAME),
+            object_=obj.id,
+        )
+        for path, name in named.items()
+        if name not in BY_NAME
+    ]
 
 
 def _target(obj: Object) -> Target:

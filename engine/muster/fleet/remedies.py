@@ -68,7 +68,7 @@ class Remedy:
 
 def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
     """Compile one Remedy; None where an expression of it has an error."""
-    environment = policy_environment(CLUSTERS, ())
+    environment = policy_environment(CLUSTERS, {})
     seen = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
     compiler = Compiler(obj, replace(environment, variables=seen))
     matches, expressions = [], []

@@ -1,16 +1,18 @@
 """From a violation of a JSON Schema to a finding: what is wrong, the value, what to do, and where it stands."""
 
 from collections.abc import Iterator
-
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING
 
 from muster.fleet.messages import finding, path_text
 from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.fleet.schemas import is_sound, validator_of
+from muster.fleet.schemas import is_sound
 from muster.model.finding import Finding
 from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _TYPE_NAMES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
@@ -23,11 +25,13 @@ def schema_findings(obj: Object) -> list[Finding]:
     """Return what is wrong with an assembled object; empty for a sound one."""
     if is_sound(obj.kind, obj.body):
         return []
+    from muster.fleet.violations import validator_of
+
     validator = validator_of(obj.kind)
     return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
 
 
-def _findings(obj: Object, error: ValidationError) -> Iterator[Finding]:
+def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     if error.context and error.validator in ("anyOf", "oneOf"):
         yield from _findings(obj, _most_telling(error))
         return
@@ -54,12 +58,12 @@ def _finding(obj: Object, code: str, path: tuple[str | int, ...], message: str, 
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
 
 
-def _most_telling(error: ValidationError) -> ValidationError:
+def _most_telling(error: "ValidationError") -> "ValidationError":
     """Of several alternatives that all fail, the violation that lies deepest: the one the author came nearest to."""
     return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
 
 
-def _describe(error: ValidationError, where: str) -> tuple[str, str, str]:
+def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
     """Return code, message and hint for the keywords that are not about field names."""
     instance: Tree = error.instance
     limit: Tree = error.validator_value

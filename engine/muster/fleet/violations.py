@@ -1,0 +1,55 @@
+"""What is wrong with an object that does not meet its schema, as jsonschema says it.
+
+Imported only when something is wrong: jsonschema takes longer to load than a small fleet to decide.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from muster.fleet.bundle import bundle_path
+from muster.fleet.schemas import load_schema, schema_of
+from muster.model.kinds import Kind
+from muster.model.tree import Tree
+
+
+@cache
+def validator_of(kind: Kind) -> Draft202012Validator:
+    """Return the validator of a kind. The schema itself is checked by the tests, not on every run."""
+    validator: Draft202012Validator = _Validator(schema_of(kind), registry=_registry())
+    return validator
+
+
+@cache
+def _registry() -> Registry[Any]:
+    contents = {path.name: load_schema(path.name) for path in bundle_path("schemas").glob("*.json")}
+    resources = []
+    for name, content in contents.items():
+        resource = Resource.from_contents(content, default_specification=DRAFT202012)
+        resources.append((name, resource))
+        if "$id" in content:
+            resources.append((content["$id"], resource))
+    registry: Registry[Any] = Registry().with_resources(resources)
+    return registry
+
+
+@cache
+def compiled_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile an ECMA pattern so that `$` means the end, not the place before a final newline as Python has it."""
+    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
+
+
+def _pattern(_validator: object, pattern: str, instance: Tree, _schema: object) -> Iterator[ValidationError]:
+    """jsonschema's own `pattern` accepts "name\\n" for `^[a-z]+$`."""
+    if isinstance(instance, str) and not compiled_pattern(pattern).search(instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
