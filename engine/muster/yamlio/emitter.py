@@ -48,6 +48,32 @@ def emit(tree: Tree, *, header: str = "") -> str:
     return "\n".join(lines)
 
 
+def block_lines(tree: Tree, column: int) -> list[str]:
+    """Return the lines of a mapping or list that is not empty, indented by `column` spaces. Raises as `emit` does."""
+    lines: list[str] = []
+    indent = " " * column
+    if isinstance(tree, dict):
+        _mapping(lines, tree, indent, indent, 1)
+    else:
+        _sequence(lines, tree, indent, indent, 1)
+    return "\n".join(lines).split("\n")
+
+
+def flow(tree: Tree, *, as_json: bool = False) -> str:
+    """Return `tree` on one line in flow style, as JSON if asked to. Raises as `emit` does."""
+    if isinstance(tree, dict) and tree:
+        return (
+            "{" + ", ".join(f"{_flow_string(key, as_json)}: {flow(tree[key], as_json=as_json)}" for key in tree) + "}"
+        )
+    if isinstance(tree, list) and tree:
+        return f"[{', '.join(flow(item, as_json=as_json) for item in tree)}]"
+    return _flow_string(tree, as_json) if isinstance(tree, str) else _scalar(tree)
+
+
+def _flow_string(text: str, as_json: bool) -> str:  # noqa: FBT001 - internal
+    return quoted(text) if as_json or "," in text else inline(text)
+
+
 def quoted(text: str) -> str:
     """Return `text` in double quotes, as JSON and as both versions of YAML read it. ValueError for lone surrogates."""
     literal = _json_string(text)

@@ -24,7 +24,7 @@ def fault(error: yaml.YAMLError, data: bytes) -> Fault:
         return Fault(messages.syntax(problem, "", 0), 1, 1)
     if (context, problem) in _AT_CONTEXT and since is not None:
         mark, since = since, None
-    line, column = mark.line, mark.column
+    line, column = _within(data, mark.line, mark.column)
     text = _line(data, line)
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     if "\t" in indent and "flow" not in context:
@@ -33,6 +33,13 @@ def fault(error: yaml.YAMLError, data: bytes) -> Fault:
         column = escape
     begins = since.line + 1 if since is not None and context in _BEGINS and since.line != line else 0
     return Fault(messages.syntax(problem, text[column:], begins), line + 1, column + 1)
+
+
+def _within(data: bytes, line: int, column: int) -> tuple[int, int]:
+    """Return the place, or for one behind all text the end of that."""
+    text = data.rstrip()
+    last = text.count(b"\n")
+    return (line, column) if line <= last else (last, len(_line(text, last)))
 
 
 def _line(data: bytes, line: int) -> str:
