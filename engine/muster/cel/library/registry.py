@@ -13,7 +13,7 @@ from typing import Any
 
 _MODULES = (
     "standard", "calendar", "strings", "lists", "mathematics", "sets", "optionals", "encoders", "regexes",
-    "network",
+    "network", "quantity", "semver", "urls",
 )  # fmt: skip
 
 

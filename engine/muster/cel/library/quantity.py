@@ -1,0 +1,113 @@
+"""Kubernetes quantities: `500m`, `2Gi`, `1e3`."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any, ClassVar
+
+from muster.cel.errors import EvaluationError
+from muster.cel.library.registry import Function, plain
+from muster.cel.runtime.describe import no_overload, shown
+from muster.cel.runtime.numbers import INT_MAX, INT_MIN
+
+_TEXT = re.compile(
+    r"([+-]?)([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([+-]?[0-9]{1,2}))?",
+    re.ASCII,
+)
+_EXACT = Context(prec=120)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """CEL's `kubernetes.Quantity`: an exact decimal number. `1Ki` equals `1024`."""
+
+    amount: Decimal
+    cel_type: ClassVar[str] = "kubernetes.Quantity"
+
+
+def parse(text: str) -> Quantity:
+    """Return the quantity that a text names. Raises EvaluationError."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise EvaluationError(f"{shown(text)} is not a quantity such as 500m or 2Gi")
+    sign, digits, suffix, exponent = match.groups()
+    amount = Decimal(sign + digits)
+    if exponent is not None:
+        amount = amount.scaleb(int(exponent), _EXACT)
+    elif suffix in _BINARY:
+        amount = _EXACT.multiply(amount, Decimal(2 ** _BINARY[suffix]))
+    elif suffix:
+        amount = amount.scaleb(_DECIMAL[suffix], _EXACT)
+    return Quantity(amount)
+
+
+def quantity(text: Any) -> Quantity:
+    """`quantity(text)`"""
+    if text.__class__ is str:
+        return parse(text)
+    raise no_overload("quantity", text)
+
+
+def is_quantity(text: Any) -> bool:
+    """`isQuantity(text)`"""
+    if text.__class__ is str:
+        return _TEXT.fullmatch(text) is not None
+    raise no_overload("isQuantity", text)
+
+
+def amount_of(function: str, value: Any, *others: Any) -> Decimal:
+    """Return the number of a quantity. Raises EvaluationError for anything else."""
+    if isinstance(value, Quantity):
+        return value.amount
+    raise no_overload(function, value, *others)
+
+
+def sign(value: Any) -> int:
+    """`q.sign()`: -1, 0 or 1."""
+    amount = amount_of("sign", value)
+    return (amount > 0) - (amount < 0)
+
+
+def as_integer(value: Any) -> int:
+    """`q.asInteger()`; an error where it is none, or does not fit into int."""
+    amount = amount_of("asInteger", value)
+    if not _is_whole(amount):
+        raise EvaluationError(f"cannot convert {amount} to an int")
+    return int(amount)
+
+
+def is_integer(value: Any) -> bool:
+    """`q.isInteger()`"""
+    return _is_whole(amount_of("isInteger", value))
+
+
+def _is_whole(amount: Decimal) -> bool:
+    return amount == amount.to_integral_value(context=_EXACT) and INT_MIN <= amount <= INT_MAX
+
+
+def as_float(value: Any) -> float:
+    """`q.asApproximateFloat()`"""
+    return float(amount_of("asApproximateFloat", value))
+
+
+def _combined(name: str, function: Callable[[Decimal, Decimal], Decimal]) -> Function:
+    def call(left: Any, right: Any) -> Quantity:
+        amount = amount_of(name, left, right)
+        other = Decimal(right) if right.__class__ is int else amount_of(name, right)
+        return Quantity(function(amount, other))
+
+    return plain(call, 2)
+
+
+FUNCTIONS: Mapping[str, Function] = {"quantity": plain(quantity, 1), "isQuantity": plain(is_quantity, 1)}
+METHODS: Mapping[str, Function] = {
+    "sign": plain(sign, 1),
+    "asInteger": plain(as_integer, 1),
+    "isInteger": plain(is_integer, 1),
+    "asApproximateFloat": plain(as_float, 1),
+    "add": _combined("add", _EXACT.add),
+    "sub": _combined("sub", _EXACT.subtract),
+}
