@@ -34,8 +34,12 @@ Step: TypeAlias = Callable[[Frame], Any]
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "_-_": numbers.subtract, "_*_": numbers.multiply, "_/_": numbers.divide, "_%_": numbers.modulo,
-    "_==_": comparison.equal, "_!=_": comparison.different, "_<_": comparison.less, "_<=_": comparison.less_equal,
-    "_>_": comparison.greater, "_>=_": comparison.greater_equal, "@in": comparison.contains,
+    "_<_": comparison.less, "_<=_": comparison.less_equal,
+    "_>_": comparison.greater, "_>=_": comparison.greater_equal,
+}  # fmt: skip
+
+_PAYING: Mapping[str, Callable[[Meter, int, Any, Any], Any]] = {
+    "_+_": numbers.add, "_==_": comparison.equal_at, "_!=_": comparison.different_at, "@in": comparison.contains_at,
 }  # fmt: skip
 
 
@@ -232,9 +236,9 @@ class _Builder:
             return self.logical(args, decisive=True)
         if name == "_?_:_":
             return self.conditional(*args)
-        if name == "_+_":
-            left, right, site = args[0], args[1], node.offset
-            return lambda frame: numbers.add(frame.meter, site, left(frame), right(frame))
+        if name in _PAYING:
+            paying, left, right, site = _PAYING[name], args[0], args[1], node.offset
+            return lambda frame: paying(frame.meter, site, left(frame), right(frame))
         if name in _BINARY:
             function, left, right = _BINARY[name], args[0], args[1]
             return lambda frame: function(left(frame), right(frame))

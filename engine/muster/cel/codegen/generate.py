@@ -17,7 +17,7 @@ from muster.cel.env import Env
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
-from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.budget import FREE, Meter, spend
 from muster.cel.types import BOOL, DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
 from muster.cel.values import UInt
 
@@ -44,7 +44,6 @@ _PARSED: Mapping[str, tuple[str, str]] = {
 _TEXT_TESTS: Mapping[str, tuple[str, str]] = {
     "startsWith": ("{0}.startswith({1})", "starts_with"),
     "endsWith": ("{0}.endswith({1})", "ends_with"),
-    "contains": ("{1} in {0}", "text_contains"),
 }
 
 
@@ -270,13 +269,13 @@ class _Generator:
         operand = self.term if name in _ORDERS or name in _ARITHMETIC else self.value
         args = [operand(arg) for arg in ast.children(node)]
         if name in ("_==_", "_!=_"):
-            return self.operators.equality(args[0], args[1], negated=name == "_!=_")
+            return self.operators.equality(args[0], args[1], node.offset, negated=name == "_!=_")
         if name in _ORDERS:
             return self.operators.order(name, args[0], args[1])
         if name in _ARITHMETIC:
             return self.operators.arithmetic(name, args[0], args[1], node.offset)
         if name == "@in":
-            return self.operators.membership(args[0], args[1])
+            return self.operators.membership(args[0], args[1], node.offset)
         if name == "!_":
             given = args[0]
             text = f"(not {given.text})" if given.kind == "bool" else f"negation({given.text})"
@@ -296,10 +295,8 @@ class _Generator:
         if found is None or not found.accepts(len(args)):
             return Value("fail()")
         kind = _RESULTS.get(name, UNKNOWN)
-        if found.metered:
-            return Value(f"{self.writer.constant(found.call)}(m, {node.offset}, {given})", kind)
         if name in _FOLDED and args and all(arg.is_constant for arg in args):
-            folded = self.folded(found.call, args)
+            folded = self.folded(found.call, args, metered=found.metered)
             if folded is not None:
                 return folded
         if member and name in _TEXT_TESTS and args[1].kind == "string" and args[1].simple:
@@ -314,12 +311,19 @@ class _Generator:
         if name == "size":
             first, local = self.operators.named(args[0])
             return Value(f"(len({local}) if {first}.__class__ in SIZED else size({local}))", "int")
+        if name == "contains" and args[1].simple:
+            first, local = self.operators.named(args[0])
+            test = f"{first}.__class__ is {args[1].text}.__class__ is str and len({local}) < 1024"
+            helper = f"{self.writer.constant(found.call)}(m, {node.offset}, {local}, {args[1].text})"
+            return Value(f"({args[1].text} in {local} if {test} else {helper})", "bool")
+        if found.metered:
+            return Value(f"{self.writer.constant(found.call)}(m, {node.offset}, {given})", kind)
         return Value(f"{self.writer.constant(found.call)}({given})", kind)
 
-    def folded(self, function: Callable[..., Any], args: list[Value]) -> Value | None:
+    def folded(self, function: Callable[..., Any], args: list[Value], *, metered: bool) -> Value | None:
         """Return the result of a call with constants, worked out now; None where it fails."""
         try:
-            result = function(*[arg.constant for arg in args])
+            result = function(*(([FREE], 0) if metered else ()), *[arg.constant for arg in args])
         except EvaluationError:
             return None
         literal = self.literal(result)

@@ -37,14 +37,14 @@ class Operators:
 
     # -- equality -----------------------------------------------------------------------------------------------
 
-    def equality(self, left: Value, right: Value, *, negated: bool) -> Value:
+    def equality(self, left: Value, right: Value, site: int, *, negated: bool) -> Value:
         """`==` and `!=`."""
         if left.is_constant and not right.is_constant:
             left, right = right, left
         fails = left.fails or right.fails
         text = self._literal_equality(left, right, negated=negated) if right.is_constant else None
         if text is None:
-            text = self._general_equality(left, right, negated=negated)
+            text = self._general_equality(left, right, site, negated=negated)
         return Value(text, "bool", fails)
 
     def _literal_equality(self, left: Value, right: Value, *, negated: bool) -> str | None:
@@ -65,18 +65,19 @@ class Operators:
             return f"({first} == {constant} and {name} is not {boolean})"
         return None
 
-    def _general_equality(self, left: Value, right: Value, *, negated: bool) -> str:
-        sign, helper = ("!=", "different") if negated else ("==", "equal")
-        same = left.kind == right.kind and left.kind in _SAME_CLASS | {"bool"}
-        if same or "string" in (left.kind, right.kind):
+    def _general_equality(self, left: Value, right: Value, site: int, *, negated: bool) -> str:
+        sign, helper = ("!=", "different_at") if negated else ("==", "equal_at")
+        if left.kind == right.kind and left.kind in _SAME_CLASS - {"string", "bytes"} | {"bool"}:
             return f"({left.text} {sign} {right.text})"
-        if left.kind or right.kind or not (left.could_be("string") and right.could_be("string")):
-            return f"{helper}({left.text}, {right.text})"
+        if not (left.could_be("string") and right.could_be("string")):
+            return f"{helper}(m, {site}, {left.text}, {right.text})"
         first, name = self.named(left)
         second, other = self.named(right)
-        return (
-            f"({name} {sign} {other} if {first}.__class__ is {second}.__class__ is str else {helper}({name}, {other}))"
-        )
+        # Comparing long texts is paid for.
+        test = f"{first}.__class__ is {second}.__class__ is str and len({name}) < 1024"
+        if left.could_be("int") and right.could_be("int"):
+            test += f" or {name}.__class__ is {other}.__class__ is int"
+        return f"({name} {sign} {other} if {test} else {helper}(m, {site}, {name}, {other}))"
 
     # -- order --------------------------------------------------------------------------------------------------
 
@@ -177,17 +178,18 @@ class Operators:
 
     # -- membership ---------------------------------------------------------------------------------------------
 
-    def membership(self, item: Value, container: Value) -> Value:
+    def membership(self, item: Value, container: Value, site: int) -> Value:
         """`in`."""
         text = item.kind == "string"
         if container.is_constant and isinstance(container.constant, list):
             if all(element.__class__ is str for element in container.constant):
                 options = "".join(f"{element!a}, " for element in container.constant)
                 return Value(f"({item.text} in ({options}))", "bool", item.fails)
-        elif text and container.kind in ("list", "map"):
+        elif text and container.kind == "map":
             return Value(f"({item.text} in {container.text})", "bool", item.fails or container.fails)
         elif text and item.simple:
             first, name = self.named(container)
-            test = f"{first}.__class__ is dict or {name}.__class__ is list"
-            return Value(f"({item.text} in {name} if {test} else contains({item.text}, {name}))", "bool")
-        return Value(f"contains({item.text}, {container.text})", "bool")
+            test = f"{first}.__class__ is dict"
+            helper = f"contains_at(m, {site}, {item.text}, {name})"
+            return Value(f"({item.text} in {name} if {test} else {helper})", "bool")
+        return Value(f"contains_at(m, {site}, {item.text}, {container.text})", "bool")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Function, linear
 from muster.cel.runtime.describe import no_overload, shown
 
 
@@ -27,5 +27,5 @@ def encode(value: Any) -> str:
     return b64encode(value).decode()
 
 
-FUNCTIONS: Mapping[str, Function] = {"base64.decode": plain(decode, 1), "base64.encode": plain(encode, 1)}
+FUNCTIONS: Mapping[str, Function] = {"base64.decode": linear(decode, 1), "base64.encode": linear(encode, 1)}
 METHODS: Mapping[str, Function] = {}

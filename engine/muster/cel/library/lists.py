@@ -7,13 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, metered, plain
+from muster.cel.library.registry import Function, linear, metered, plain
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.comparison import equal, greater, less
+from muster.cel.runtime.comparison import equal, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import NONE
 from muster.cel.runtime.numbers import add
-from muster.cel.values import Optional
+from muster.cel.values import Optional, UInt
+
+_EXACT = 2**53
 
 
 def _list(function: str, value: Any, *others: Any) -> list[Any]:
@@ -39,19 +41,41 @@ def last_index_of(items: list[Any], item: Any, *rest: Any) -> int:
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.distinct()`: without repetitions, in the order of first appearance."""
     found: list[Any] = []
-    texts: set[str] = set()
+    identities: set[Any] = set()
     others: list[Any] = []
     for item in _list("distinct", items):
-        if item.__class__ is str:
-            if item not in texts:
-                texts.add(item)
-                found.append(item)
-            continue
-        spend(meter, site, len(others) + 1)
-        if not any(equal(item, other) for other in others):
+        identity = _identity(meter, site, item)
+        if identity is None:
+            spend(meter, site, 2 * len(others) + 1)
+            if any(equal_at(meter, site, item, other) for other in found):
+                continue
             others.append(item)
-            found.append(item)
+        elif identity in identities:
+            continue
+        else:
+            identities.add(identity)
+        found.append(item)
     return found
+
+
+def _identity(meter: Meter, site: int, value: Any) -> Any:
+    """Return what is equal for equal values and can be looked up; None where only comparing tells."""
+    kind = value.__class__
+    if kind is str or kind is bytes:
+        return value
+    if kind is bool or value is None:
+        return (kind, value)
+    if kind in (int, float, UInt):
+        return ("number", value) if -_EXACT < value < _EXACT else None
+    if kind is list:
+        spend(meter, site, len(value))
+        parts = tuple(_identity(meter, site, part) for part in value)
+        return None if None in parts else ("list", parts)
+    if kind is dict and all(key.__class__ is str for key in value):
+        spend(meter, site, len(value))
+        entries = frozenset((key, _identity(meter, site, part)) for key, part in value.items())
+        return None if any(part is None for _, part in entries) else ("map", entries)
+    return None
 
 
 def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
@@ -130,7 +154,7 @@ def is_sorted(items: Any) -> bool:
 def total(meter: Meter, site: int, items: Any) -> Any:
     """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
-    spend(meter, site, len(values))
+    spend(meter, site, len(values) // 8)
     if not values:
         return 0
     result = values[0]
@@ -179,13 +203,13 @@ FUNCTIONS: Mapping[str, Function] = {"lists.range": metered(range_, 1)}
 METHODS: Mapping[str, Function] = {
     "distinct": metered(distinct, 1),
     "flatten": metered(flatten, 1, 2),
-    "slice": plain(slice_, 3),
+    "slice": linear(slice_, 3),
     "sort": metered(sort, 1),
     "@sortByAssociatedKeys": metered(sort_by_keys, 2),
-    "isSorted": plain(is_sorted, 1),
+    "isSorted": linear(is_sorted, 1),
     "sum": metered(total, 1),
-    "min": plain(minimum, 1),
-    "max": plain(maximum, 1),
+    "min": linear(minimum, 1),
+    "max": linear(maximum, 1),
     "first": plain(first, 1),
     "last": plain(last, 1),
 }

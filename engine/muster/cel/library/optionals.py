@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Function, linear, plain
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import NONE
 from muster.cel.values import Optional, TypeValue
@@ -67,12 +67,12 @@ FUNCTIONS: Mapping[str, Function] = {
     "optional.of": plain(of, 1),
     "optional.ofNonZeroValue": plain(of_non_zero, 1),
     "optional.none": plain(none, 0),
-    "optional.unwrap": plain(unwrap, 1),
+    "optional.unwrap": linear(unwrap, 1),
 }
 METHODS: Mapping[str, Function] = {
     "hasValue": plain(has_value, 1),
     "value": plain(value_of, 1),
     "or": plain(or_, 2),
     "orValue": plain(or_value, 2),
-    "unwrapOpt": plain(unwrap, 1),
+    "unwrapOpt": linear(unwrap, 1),
 }

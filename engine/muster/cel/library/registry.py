@@ -11,10 +11,15 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.numbers import FREE_LENGTH
+
 _MODULES = (
     "standard", "calendar", "strings", "lists", "mathematics", "sets", "optionals", "encoders", "regexes",
     "network", "quantity", "semver", "urls",
 )  # fmt: skip
+
+_LONG = (str, bytes, list, dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,21 @@ def plain(call: Callable[..., Any], *arities: int) -> Function:
 def metered(call: Callable[..., Any], *arities: int) -> Function:
     """Return a function that pays for its work itself."""
     return Function(call, frozenset(arities) or None, metered=True)
+
+
+def linear(call: Callable[..., Any], *arities: int) -> Function:
+    """Return a function that walks through its arguments: it pays for the length of long ones."""
+
+    def paying(meter: Meter, site: int, *args: Any) -> Any:
+        length = 0
+        for arg in args:
+            if isinstance(arg, _LONG):
+                length += len(arg)
+        if length > FREE_LENGTH:
+            spend(meter, site, length // 8)
+        return call(*args)
+
+    return Function(paying, frozenset(arities) or None, metered=True)
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.cel.library.regexes import matches
-from muster.cel.library.registry import Function, metered, plain
+from muster.cel.library.registry import Function, linear, metered, plain
 from muster.cel.runtime import conversion
 from muster.cel.runtime.describe import no_overload
 
@@ -43,8 +43,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "int": plain(conversion.to_int, 1),
     "uint": plain(conversion.to_uint, 1),
     "double": plain(conversion.to_double, 1),
-    "string": plain(conversion.to_string, 1),
-    "bytes": plain(conversion.to_bytes, 1),
+    "string": linear(conversion.to_string, 1),
+    "bytes": linear(conversion.to_bytes, 1),
     "bool": plain(conversion.to_bool, 1),
     "timestamp": plain(conversion.to_timestamp, 1),
     "duration": plain(conversion.to_duration, 1),
@@ -53,8 +53,8 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 METHODS: Mapping[str, Function] = {
     "size": plain(size, 1),
-    "contains": plain(contains, 2),
-    "startsWith": plain(starts_with, 2),
-    "endsWith": plain(ends_with, 2),
+    "contains": linear(contains, 2),
+    "startsWith": linear(starts_with, 2),
+    "endsWith": linear(ends_with, 2),
     "matches": metered(matches, 2),
 }

@@ -6,7 +6,7 @@ from typing import Any
 from muster.cel.errors import EvaluationError
 from muster.cel.library import lists
 from muster.cel.library.formatting import format_
-from muster.cel.library.registry import Function, metered, plain
+from muster.cel.library.registry import Function, linear, metered, plain
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, spoken_type
 
@@ -140,18 +140,18 @@ def quote(text: Any) -> str:
     return f'"{body}"'.encode("utf-8", "replace").decode()
 
 
-FUNCTIONS: Mapping[str, Function] = {"strings.quote": plain(quote, 1)}
+FUNCTIONS: Mapping[str, Function] = {"strings.quote": linear(quote, 1)}
 METHODS: Mapping[str, Function] = {
     "charAt": plain(char_at, 2),
-    "indexOf": plain(index_of, 2, 3),
-    "lastIndexOf": plain(last_index_of, 2, 3),
+    "indexOf": linear(index_of, 2, 3),
+    "lastIndexOf": linear(last_index_of, 2, 3),
     "join": metered(join, 1, 2),
-    "lowerAscii": plain(lower_ascii, 1),
-    "upperAscii": plain(upper_ascii, 1),
+    "lowerAscii": linear(lower_ascii, 1),
+    "upperAscii": linear(upper_ascii, 1),
     "replace": metered(replace, 3, 4),
     "split": metered(split, 2, 3),
-    "substring": plain(substring, 2, 3),
-    "trim": plain(trim, 1),
-    "reverse": plain(reverse, 1),
+    "substring": linear(substring, 2, 3),
+    "trim": linear(trim, 1),
+    "reverse": linear(reverse, 1),
     "format": metered(format_, 2),
 }

@@ -15,6 +15,10 @@ EXPRESSION_LIMIT = 10_000_000
 """Units that one evaluation of one expression may cost unless the caller says otherwise."""
 
 
+FREE = 1 << 62
+"""Units that nothing spends: for helpers whose caller has paid."""
+
+
 def spend(meter: Meter, site: int, units: int) -> None:
     """Take units from the meter. Raises BudgetExceeded, naming the offset `site`, when too few are left."""
     meter[0] -= units

@@ -19,6 +19,9 @@ INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 FREE_LENGTH = 256
 """Results of concatenation up to this length are covered by the cost of the operator itself."""
 
+MAX_TEXT, MAX_ITEMS = 1 << 25, 1 << 22
+"""Characters or octets, and elements, past which no value is built whatever budget is left: memory is finite too."""
+
 
 def int64(value: int) -> int:
     """Return the value if it is in range of int."""
@@ -43,9 +46,7 @@ def add(meter: Meter, site: int, left: Any, right: Any) -> Any:
         if kind is float:
             return left + right
         if kind is str or kind is bytes or kind is list:
-            length = len(left) + len(right)
-            if length > FREE_LENGTH:
-                spend(meter, site, length // 8)
+            _pay_for_length(meter, site, len(left) + len(right), MAX_ITEMS if kind is list else MAX_TEXT)
             return left + right
         if kind is UInt:
             return uint64(int(left) + int(right))
@@ -58,9 +59,14 @@ def add(meter: Meter, site: int, left: Any, right: Any) -> Any:
         if isinstance(right, datetime):
             return temporal.add_span(right, left)
     elif isinstance(left, list) and isinstance(right, list):
-        spend(meter, site, (len(left) + len(right)) // 8)
+        _pay_for_length(meter, site, len(left) + len(right), MAX_ITEMS)
         return [*left, *right]
     raise no_overload("_+_", left, right)
+
+
+def _pay_for_length(meter: Meter, site: int, length: int, most: int) -> None:
+    if length > FREE_LENGTH:
+        spend(meter, site, length // 8 if length <= most else meter[0] + 1)
 
 
 def subtract(left: Any, right: Any) -> Any:
