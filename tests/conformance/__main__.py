@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.conformance import cel
+from tests.conformance import cel, hyperfleet
 from tests.conformance.report import Outcome, as_json, table
 
 ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
     "cel": cel.run,
+    "hyperfleet": hyperfleet.run,
 }
 
 

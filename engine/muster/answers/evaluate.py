@@ -1,6 +1,6 @@
 """The function on which everything rests: a fleet repository and an instant in, all that follows out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -13,6 +13,7 @@ from muster.fleet.fleet import Fleet, sorted_objects
 from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
 from muster.model.finding import Finding, Severity
+from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
 from muster.model.tree import Tree
 
@@ -83,12 +84,13 @@ def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     return evaluate_snapshot(open_snapshot(Path(path), rev), now)
 
 
-def evaluate_snapshot(snapshot: Snapshot, now: datetime) -> Run:
-    """Evaluate what a snapshot holds."""
+def evaluate_snapshot(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Run:
+    """Evaluate what a snapshot holds; `published` are the pulses that went out before."""
     if now.tzinfo is None:
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
-    return Run(pipeline.run(check_snapshot(snapshot), instant), instant, snapshot.commit)
+    fleet = replace(check_snapshot(snapshot), published=published)
+    return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
 
 
 def check_snapshot(snapshot: Snapshot) -> Fleet:

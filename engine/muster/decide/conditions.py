@@ -16,7 +16,7 @@ from muster.decide.transitions import condition
 from muster.fleet.expressions import Text
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.policies import At, ConditionPolicy, Guard, Rule
+from muster.fleet.policies import OBSERVED, At, ConditionPolicy, Guard, Rule
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
@@ -29,12 +29,14 @@ _KEPT = Because("kept", text="a policy has an error, so the conditions that it m
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a policy says of an object: the condition's status, reason and message, and the rule that said so."""
+    """What a policy says of an object: the condition's status, reason and message, the rule that said so, and the
+    generation that it speaks of where that is another than the object's own."""
 
     status: str
     reason: str
     message: str
     rule: str
+    generation: int | None = None
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
@@ -46,13 +48,17 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
 
 
 def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Failures) -> Iterator[Decision]:
-    """Decide the conditions of one object."""
+    """Decide the conditions of one object.
+
+    Where several policies may decide one condition, the first by name that says anything does.
+    """
     base = scopes.base(obj)
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
     previous: dict[str, Tree] = base["previous"]  # type: ignore[assignment]
     generation = generation_of(scopes.fleet, obj.id)
+    spoken: set[str] = set()
     for policy in scopes.fleet.compiled.conditions:
-        if obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+        if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         scopes.clock.reset()
         try:
@@ -73,15 +79,24 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
         if waiting is not None and current is not None:
             horizon = waiting.until if horizon is None else min(waiting.until, horizon)
             yield Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
-            verdict = Verdict(current["status"], current.get("reason", ""), current.get("message", ""), verdict.rule)
+            verdict = _as_it_was(current, verdict)
             because = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until)}")
         decided = condition(
             current,
-            status=verdict.status, reason=verdict.reason, message=verdict.message, now=now, generation=generation,
+            status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
+            generation=generation if verdict.generation is None else verdict.generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
+        spoken.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
     yield from _kept(scopes, obj, conditions)
+
+
+def _as_it_was(current: Tree, verdict: Verdict) -> Verdict:
+    """The condition as it stands, while a new outcome has not lasted long enough."""
+    generation = None if verdict.generation is None else current.get("observedGeneration")
+    reason, message = current.get("reason", ""), current.get("message", "")
+    return Verdict(current["status"], reason, message, verdict.rule, generation)
 
 
 def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
@@ -125,7 +140,17 @@ def _verdict(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> Verdict:
     if status not in ("True", "False", "Unknown"):
         error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
         raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
-    return Verdict(status, reason, message, rule.name)
+    return Verdict(status, reason, message, rule.name, _generation(rule, scope, clock))
+
+
+def _generation(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> int | None:
+    if rule.observed_generation is None:
+        return None
+    at = (*rule.at, OBSERVED)
+    value = _value(rule.observed_generation, scope, clock, rule.name, at)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise PolicyFailure(rule.name, at, cel.EvaluationError(f"the expression gave {value!r}, not a generation"))
+    return value
 
 
 def _text(text: Text, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> str:

@@ -1,7 +1,8 @@
 """Generations: a spec's change is counted, +1 each time, as an API server would.
 
 What is compared is a digest of the spec as people and agents wrote it; derived taints are no change of anybody's
-wish. Labels and annotations do not count (HyperFleet's seed: only a spec change makes a resource not Ready).
+wish. Labels and annotations do not count (HyperFleet's seed: only a spec change makes a resource not Ready). Being
+marked for deletion does, as in the Kubernetes API and in HyperFleet's: whoever looks after the object has to answer.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
+from muster.decide.adapters import is_deleting
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
@@ -23,7 +25,7 @@ _BECAUSE = Because("generations")
 def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
     """Decide `metadata.generation` of every object whose kind is counted."""
     for obj in fleet.of(*_COUNTED):
-        digest = spec_digest(obj.spec)
+        digest = wish_digest(obj.spec, deleting=is_deleting(fleet, obj))
         yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, digest), _BECAUSE)
         yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
@@ -37,6 +39,11 @@ def _generation(fleet: Fleet, obj: Object, digest: str) -> int:
         return own
     changed: bool = fleet.before(obj.id, "metadata", "annotations", DIGEST) != digest
     return max(last + int(changed), own)
+
+
+def wish_digest(spec: Tree, *, deleting: bool) -> str:
+    """Return the digest of all that people want of an object: its spec, and whether it is to go."""
+    return spec_digest({"deleting": spec}) if deleting else spec_digest(spec)
 
 
 def spec_digest(spec: Tree) -> str:

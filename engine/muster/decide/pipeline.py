@@ -11,6 +11,7 @@ from typing import TypeAlias
 from muster.decide import (
     conditions,
     disruption,
+    finalizing,
     generations,
     held,
     kept,
@@ -20,6 +21,8 @@ from muster.decide import (
     sets,
     taints,
 )
+from muster.decide.pulses import stage as pulses
+from muster.decide.reports import stage as reports
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 
@@ -27,8 +30,10 @@ Stage: TypeAlias = Callable[[Fleet, datetime], Iterable[Outcome]]
 
 STAGES: tuple[tuple[str, Stage], ...] = (
     ("kept", kept.stage),
+    ("finalizing", finalizing.stage),
     ("generations", generations.stage),
     ("registration", registration.stage),
+    ("reports", reports.stage),
     ("conditions", conditions.stage),
     ("budgets", disruption.stage),
     ("taints", taints.stage),
@@ -36,6 +41,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("held", held.stage),
     ("sets", sets.stage),
     ("placements", placements.stage),
+    ("pulses", pulses.stage),
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
+from muster.decide.adapters import AdapterScopes
 from muster.decide.staleness import reported_conditions
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import effective_leases
@@ -43,11 +44,12 @@ class Scopes:
     fleet: Fleet
     clock: cel.Clock
     leases: Mapping[str, Tree]
+    adapters: AdapterScopes
 
     @classmethod
     def of(cls, fleet: Fleet, now: datetime) -> "Scopes":
         """Prepare for the objects of a fleet at an instant."""
-        return cls(fleet, cel.Clock(now), effective_leases(fleet))
+        return cls(fleet, cel.Clock(now), effective_leases(fleet), AdapterScopes.of(fleet, now))
 
     def base(self, obj: Object) -> dict[str, object]:
         """The variables that every policy sees of an object. `conditions` is this dict's own and may be added to."""
@@ -60,6 +62,7 @@ class Scopes:
             "generation": generation_of(self.fleet, obj.id),
             "fleet": self.fleet.settings.spec,
             "now": self.clock.now,
+            **self.adapters.base(obj),
         }
 
     def _reported(self, obj: Object) -> dict[str, Tree]:

@@ -8,7 +8,7 @@ from functools import cache
 
 from muster import cel
 from muster.cel.schema import type_from_schema
-from muster.cel.types import DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, Type
+from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, Type
 from muster.fleet.functions import fleet_functions
 from muster.fleet.schemas import common_definitions, schema_of
 from muster.model.kinds import ADAPTER_REPORT, FLEET, LEASE, Kind
@@ -42,10 +42,32 @@ def _documents() -> Mapping[str, Mapping[str, Tree]]:
     return {"_common.json": common_definitions()}
 
 
-def policy_environment(kinds: Iterable[Kind], variables: Mapping[str, Type]) -> cel.Env:
+_CHILD = ObjectType(
+    "child",
+    {
+        "kind": Field(STRING, required=True),
+        "namespace": Field(STRING, required=True),
+        "name": Field(STRING, required=True),
+        "deleting": Field(BOOL, required=True),
+    },
+)
+
+
+#: What PulsePolicies see beside the rest: the last pulse of the policy for the object; before the first without `time`.
+PULSE_VARIABLES: Mapping[str, Type] = {
+    "pulsed": ObjectType(
+        "pulsed",
+        {"generation": Field(INT, required=True), "time": Field(TIMESTAMP), "count": Field(INT, required=True)},
+    )
+}
+
+
+def policy_environment(
+    kinds: Iterable[Kind], variables: Mapping[str, Type], further: Mapping[str, Type] | None = None
+) -> cel.Env:
     """Return what the expressions of a policy over objects of these kinds see.
 
-    `variables` are those that the policy defines for itself, with their types.
+    `variables` are those that the policy defines for itself, with their types; `further` what its kind sees besides.
     """
     targets = tuple(kinds)
     conditions = MapType(STRING, condition_type())
@@ -59,11 +81,15 @@ def policy_environment(kinds: Iterable[Kind], variables: Mapping[str, Type]) -> 
             "conditions": conditions,
             "reports": ListType(spec_type(ADAPTER_REPORT)),
             "adapters": ListType(STRING),
+            "updated": TIMESTAMP,
+            "deleting": BOOL,
+            "children": ListType(_CHILD),
             "generation": INT,
             "params": MapType(STRING, DYN),
             "variables": own,
             "fleet": spec_type(FLEET),
             "now": TIMESTAMP,
+            **(further or {}),
         },
         functions=fleet_functions(condition_type()),
     )

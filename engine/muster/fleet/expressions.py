@@ -1,6 +1,6 @@
 """The expressions of one object: compiled in one environment, each problem reported at its place in the file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -46,9 +46,18 @@ class Compiler:
         """The condition types that the expressions read from `conditions`."""
         return frozenset(self._reads)
 
+    def with_variables(self, further: Mapping[str, cel.types.Type]) -> "Compiler":
+        """Return a compiler that also knows these variables, and reports to the same findings."""
+        variables = {**self.environment.variables, **further}
+        return Compiler(self.source, replace(self.environment, variables=variables), self.findings, self._reads)
+
     def condition(self, path: tuple[str | int, ...]) -> cel.Program:
         """Compile the expression at `path`, which must give a bool."""
         return self._compile(path, replace(self.environment, result=BOOL))
+
+    def number(self, path: tuple[str | int, ...]) -> cel.Program:
+        """Compile the expression at `path`, which must give an int."""
+        return self._compile(path, replace(self.environment, result=cel.types.INT))
 
     def value(self, path: tuple[str | int, ...]) -> cel.Program:
         """Compile the expression at `path`, which may give anything."""

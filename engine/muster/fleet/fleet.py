@@ -17,6 +17,7 @@ from muster.model.decision import Decision, Held, Outcome, Path, Pulse
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, Kind
+from muster.model.published import Memory
 from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
@@ -32,6 +33,7 @@ class Fleet:
     `compiled`: its policies, once `muster.fleet.validate` has compiled them.
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
+    `published`: the pulses that went out before, the one thing that is not in the snapshot.
     `base`: the same fleet at the base revision, for rules that compare (None where there is none).
     """
 
@@ -46,6 +48,7 @@ class Fleet:
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> blob id, everything under derived/
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
+    published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     held: tuple[Held, ...] = ()
 

@@ -237,6 +237,30 @@ def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
     )
 
 
+def reserved_condition(policy: Object, builtin: Object, type_: str) -> Finding:
+    """A fleet's policy that decides what a built-in one decides."""
+    part = policy.parts[0]
+    return finding(
+        "MUS313",
+        f"{policy.id} decides {type_}, which the built-in {builtin.id} decides",
+        Place(part.source.label, part.line, 1),
+        hint=f"Give it another type; to replace the built-in policy, name it {builtin.id.name!r}.",
+        object_=policy.id,
+    )
+
+
+def replaces_builtin(policy: Object) -> Finding:
+    """A fleet's policy of a built-in one's name."""
+    part = policy.parts[0]
+    return finding(
+        "MUS314",
+        f"{policy.id} replaces the built-in policy of that name",
+        Place(part.source.label, part.line, 1),
+        hint="Rename it if that is not meant.",
+        object_=policy.id,
+    )
+
+
 def policy_circle(policy: Object, circle: Iterable[HasId]) -> Finding:
     """Policies that read each other's conditions in a circle, or wait for one that does."""
     part = policy.parts[0]

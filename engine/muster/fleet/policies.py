@@ -7,11 +7,12 @@ expressions of one policy share one environment, so that the checker knows every
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TypeAlias
 
 from muster import cel
-from muster.cel.types import DYN, Type
-from muster.fleet.environments import policy_environment
+from muster.cel.types import DYN, STRING, Type
+from muster.fleet.environments import PULSE_VARIABLES, policy_environment
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.messages import finding
 from muster.fleet.names import did_you_mean
@@ -23,12 +24,14 @@ from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
-from muster.model.times import try_duration
+from muster.model.times import parse_duration, try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _PARAMS = "params."
 #: A policy's own variables, compiled.
 Variables: TypeAlias = Mapping[str, cel.Program]
+#: The field of a rule that says which generation a condition speaks of.
+OBSERVED = "observedGenerationExpression"
 #: Where an expression stands in its policy.
 At: TypeAlias = tuple[str | int, ...]
 
@@ -65,6 +68,7 @@ class Rule:
     reason: Text
     message: Text
     at: At
+    observed_generation: cel.Program | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,52 @@ class TaintPolicy(Policy):
 
 
 @dataclass(frozen=True, slots=True)
+class Payload:
+    """A mapping of an event's data: an expression, or a further mapping, per field."""
+
+    fields: Mapping[str, "cel.Program | Payload"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventTemplate:
+    """How a PulsePolicy's events look; empty texts and None stand for the defaults."""
+
+    type: str
+    source: str
+    topic: str
+    data: Payload | None
+
+
+@dataclass(frozen=True, slots=True)
+class PulseRule:
+    """One rule of a PulsePolicy, and the reason that it gives."""
+
+    name: str
+    when: cel.Program
+    reason: str
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """By what the interval grows with each pulse that nobody answers, and how long it may become."""
+
+    factor: float
+    longest: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class PulsePolicy(Policy):
+    """Asks for pulses. `sinks` are the names of those that get them; none means all."""
+
+    rules: tuple[PulseRule, ...]
+    interval: timedelta
+    backoff: Backoff | None
+    event: EventTemplate
+    sinks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing.
 
@@ -129,6 +179,7 @@ class Compiled:
     findings: tuple[Finding, ...]
     remedies: tuple[Remedy, ...] = ()
     placements: Mapping[ObjectId, CompiledPlacement] = field(default_factory=dict)
+    pulses: tuple[PulsePolicy, ...] = ()
 
 
 NOTHING = Compiled((), (), ())
@@ -144,11 +195,20 @@ def compile_taint_policy(obj: Object) -> tuple[TaintPolicy | None, list[Finding]
     return _compile(obj, _taint_policy)
 
 
-def _compile(obj: Object, build: Callable[[Object, Compiler, Variables], Tree]) -> tuple[Tree, list[Finding]]:
+def compile_pulse_policy(obj: Object) -> tuple[PulsePolicy | None, list[Finding]]:
+    """Compile one PulsePolicy; None where it has an error."""
+    return _compile(obj, _pulse_policy, PULSE_VARIABLES)
+
+
+def _compile(
+    obj: Object,
+    build: Callable[[Object, Compiler, Variables], Tree],
+    further: Mapping[str, Type] = MappingProxyType({}),
+) -> tuple[Tree, list[Finding]]:
     target = _target(obj)
-    compiler = Compiler(obj, policy_environment(target.kinds, {}))
+    compiler = Compiler(obj, policy_environment(target.kinds, {}, further))
     compiler.findings.extend(_target_findings(obj))
-    variables = _variables(obj, target.kinds, compiler)
+    variables = _variables(obj, target.kinds, compiler, further)
     policy = build(obj, compiler, variables)
     return (None if compiler.failed else policy), compiler.findings
 
@@ -165,6 +225,7 @@ def _condition_policy(obj: Object, compiler: Compiler, variables: Variables) -> 
                 reason=compiler.text(at, "reason"),
                 message=compiler.text(at, "message"),
                 at=at,
+                observed_generation=compiler.number((*at, OBSERVED)) if OBSERVED in rule else None,
             )
         )
     return ConditionPolicy(
@@ -197,6 +258,34 @@ def _taint_policy(obj: Object, compiler: Compiler, variables: Variables) -> Tain
     return TaintPolicy(**_common(obj, compiler, variables), taints=tuple(taints))
 
 
+def _pulse_policy(obj: Object, compiler: Compiler, variables: Variables) -> PulsePolicy:
+    rules = []
+    for index, rule in enumerate(mappings_at(obj.spec, "rules")):
+        at = ("spec", "rules", index, "when")
+        name = str(rule.get("name", index))
+        rules.append(PulseRule(name, compiler.condition(at), str(rule.get("reason") or name), at))
+    event, backoff = mapping_at(obj.spec, "event"), mapping_at(obj.spec, "backoff")
+    with_reason = compiler.with_variables({"reason": STRING})
+    data = _payload(with_reason, ("spec", "event", "data"), event["data"]) if "data" in event else None
+    return PulsePolicy(
+        **_common(obj, compiler, variables),
+        rules=tuple(rules),
+        interval=parse_duration(obj.spec.get("interval", "5s")),
+        backoff=Backoff(float(backoff["factor"]), parse_duration(backoff.get("max", "30m"))) if backoff else None,
+        event=EventTemplate(event.get("type", ""), event.get("source", ""), event.get("topic", ""), data),
+        sinks=frozenset(obj.spec.get("sinks") or ()),
+    )
+
+
+def _payload(compiler: Compiler, at: At, fields: Mapping[str, Tree]) -> Payload:
+    return Payload(
+        {
+            name: _payload(compiler, (*at, name), part) if isinstance(part, dict) else compiler.value((*at, name))
+            for name, part in fields.items()
+        }
+    )
+
+
 def _common(obj: Object, compiler: Compiler, variables: Variables) -> dict[str, Tree]:
     guards = []
     for index, guard in enumerate(mappings_at(obj.spec, "matchConditions")):
@@ -208,7 +297,7 @@ def _common(obj: Object, compiler: Compiler, variables: Variables) -> dict[str, 
     }  # fmt: skip
 
 
-def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler) -> Variables:
+def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further: Mapping[str, Type]) -> Variables:
     """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
     programs: dict[str, cel.Program] = {}
     types: dict[str, Type] = {}
@@ -216,7 +305,7 @@ def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler) -> Vari
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
         types[variable["name"]] = (program.type if program else None) or DYN
-        compiler.environment = policy_environment(kinds, types)
+        compiler.environment = policy_environment(kinds, types, further)
     return programs
 
 

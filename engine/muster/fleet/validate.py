@@ -1,17 +1,20 @@
 """Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from muster.fleet import messages
+from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.placements import CompiledPlacement, compile_placement
 from muster.fleet.policies import (
     Compiled,
     ConditionPolicy,
     Policy,
+    PulsePolicy,
     TaintPolicy,
     compile_condition_policy,
+    compile_pulse_policy,
     compile_taint_policy,
     in_reading_order,
 )
@@ -20,7 +23,8 @@ from muster.fleet.schema_findings import schema_findings
 from muster.fleet.sets import set_findings
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CONDITION_POLICY, PLACEMENT, REMEDY, TAINT_POLICY
+from muster.model.kinds import CLUSTERS, CONDITION_POLICY, PLACEMENT, PULSE_POLICY, REMEDY, TAINT_POLICY
+from muster.model.source import Layer
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
@@ -70,11 +74,17 @@ def compile_policies(fleet: Fleet) -> Compiled:
         if taint_policy is not None:
             taints.append(taint_policy)
     remedies = _compile_remedies(fleet, findings)
+    pulses: list[PulsePolicy] = []
+    for obj in fleet.policies(PULSE_POLICY):
+        pulse_policy, found = compile_pulse_policy(obj)
+        findings.extend(found)
+        if pulse_policy is not None:
+            pulses.append(pulse_policy)
     conditions, rivals = _without_rivals(conditions)
     ordered, circle = in_reading_order(conditions)
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
-    return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies)
+    return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies, pulses=tuple(pulses))
 
 
 def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
@@ -98,17 +108,41 @@ def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement],
     return placements, findings
 
 
+#: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the
+#: built-in one by name (seed 004: "keep `Available` and `Ready` with our current logic").
+_RESERVED = frozenset({"Available", "Ready"})
+
+
 def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
-    """Two policies may share a condition only where their targets cannot meet; the later by name loses."""
-    kept: list[ConditionPolicy] = []
+    """Two policies may share a condition only where their targets cannot meet; the later by name loses.
+
+    A built-in one never loses. Built-in ones may meet among themselves: `matchConditions` keep them apart, and where
+    several speak of one object, the first by name decides (`muster.decide.conditions`).
+    """
+    kept = [policy for policy in policies if _is_builtin(policy)]
     findings: list[Finding] = []
-    for policy in sorted(policies, key=lambda candidate: candidate.id):
-        rival = next((other for other in kept if other.type == policy.type and _meet(other, policy)), None)
-        if rival is None:
-            kept.append(policy)
-        else:
+    for policy in sorted((p for p in policies if not _is_builtin(p)), key=lambda candidate: candidate.id):
+        rivals = [other for other in kept if other.type == policy.type and _share_kinds(other, policy)]
+        reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
+        rival = next((other for other in rivals if _meet(other, policy)), None)
+        if reserved is not None:
+            findings.append(messages.reserved_condition(policy.source, reserved.source, policy.type))
+        elif rival is not None:
             findings.append(messages.rival_policies(policy.source, rival.source, policy.type))
+        else:
+            kept.append(policy)
+            findings.extend(_replacement(policy))
     return kept, findings
+
+
+def _is_builtin(policy: Policy) -> bool:
+    return policy.source.parts[0].layer is Layer.BUILTIN
+
+
+def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
+    """A fleet that replaces a policy on which pulses rest is told so."""
+    if policy.type in _RESERVED and policy.id in builtin_objects():
+        yield messages.replaces_builtin(policy.source)
 
 
 def _meet(one: Policy, other: Policy) -> bool:
@@ -116,8 +150,12 @@ def _meet(one: Policy, other: Policy) -> bool:
 
     Label selectors are not compared: two of them may well be disjoint, and the pipeline lets the first win.
     """
-    if not set(one.target.kinds) & set(other.target.kinds):
+    if not _share_kinds(one, other):
         return False
     spaces, others = one.target.namespaces, other.target.namespaces
     selective = bool(one.target.selector.requirements or other.target.selector.requirements)
     return (not spaces or not others or bool(spaces & others)) and not selective
+
+
+def _share_kinds(one: Policy, other: Policy) -> bool:
+    return bool(set(one.target.kinds) & set(other.target.kinds))

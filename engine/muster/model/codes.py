@@ -98,6 +98,11 @@ _TABLE = (
          "Two policies decide the same condition of the same objects. Give one of them another type or target."),
     Code("MUS312", _E, "policies depend on each other in a circle",
          "Conditions that policies read must form no circle."),
+    Code("MUS313", _E, "condition of a built-in policy",
+         "A built-in policy decides this condition of these objects, and others rely on what it means. Give the policy "
+         "another type, or replace the built-in one by giving it that one's name. Until then it decides nothing."),
+    Code("MUS314", _N, "replaces a built-in policy",
+         "The policy has the name of a built-in one, which then does not apply. Nothing to do where that is meant."),
     # -- 4xx: deciding
     Code("MUS401", _E, "expression failed",
          "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
+from muster.model.published import Published
 from muster.model.source import Place
 from muster.model.tree import Tree
 
@@ -46,12 +47,19 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """A CloudEvent that is due, as the JSON form of the event."""
+    """A CloudEvent that is due, as the JSON form of the event.
+
+    `policy` is the name of the PulsePolicy that asks for it, `reason` its rule's; `sent` is what is to be remembered
+    once it went out. `horizon`: when the next one is due if nobody answers this one.
+    """
 
     object: ObjectId
     event: Tree
     because: Because
     horizon: datetime | None = None
+    policy: str = ""
+    reason: str = ""
+    sent: Published | None = None
 
 
 @dataclass(frozen=True, slots=True)

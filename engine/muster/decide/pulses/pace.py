@@ -1,0 +1,44 @@
+"""How soon an object may have its next pulse.
+
+A rule such as "the oldest report is older than 30 minutes" holds until somebody reports, so without a pace a run per
+second would be a pulse per second. HyperFleet's Sentinel polls every 5 seconds and pulses at each poll; the policy's
+`interval` says the same, and its `backoff` makes it longer while nobody answers. A generation that was not announced
+yet does not wait: it is news.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from muster.fleet.policies import PulsePolicy
+from muster.model.published import Published
+from muster.model.times import parse_time
+from muster.model.tree import Tree
+
+
+def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:
+    """How many pulses in a row no accepted report has followed."""
+    if last is None or any(parse_time(report["observed_time"]) >= last.time for report in reports):
+        return 0
+    return last.count
+
+
+def earliest(policy: PulsePolicy, last: Published | None, generation: int, waiting: int) -> datetime | None:
+    """The first instant at which the next pulse may go; None where it need not wait.
+
+    `waiting` is the number of pulses without an answer.
+    """
+    if last is None or generation > last.generation:
+        return None
+    return last.time + pause(policy, waiting)
+
+
+def pause(policy: PulsePolicy, waiting: int) -> timedelta:
+    """How long to wait after a pulse that is the `waiting`th without an answer, in whole seconds, rounded up."""
+    span = policy.interval
+    if policy.backoff is not None:
+        for _ in range(1, waiting):
+            if span >= policy.backoff.longest:
+                break
+            span *= policy.backoff.factor
+        span = max(policy.interval, min(span, policy.backoff.longest))
+    return timedelta(seconds=-(-span // timedelta(seconds=1)))

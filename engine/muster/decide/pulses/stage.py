@@ -1,0 +1,102 @@
+"""The pulses stage: which CloudEvents are due at this instant.
+
+Source: seed 004 ("Sentinel will publish messages whenever ..."), and HyperFleet's Sentinel. What a policy cannot
+decide asks for nothing: an error never makes noise.
+
+The list is a function of the fleet, the instant and what was published before; who publishes it, and remembers that,
+is the shell's business. A pulse that was due and never went out is due again in the next run.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from muster.decide.conditions import guards_hold, holds
+from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.pulses.event import pulse_event
+from muster.decide.pulses.pace import earliest, pause, unanswered
+from muster.decide.scope import Scopes, generation_of
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.policies import PulsePolicy, PulseRule
+from muster.model.decision import Because, Decision, Pulse
+from muster.model.finding import Finding
+from muster.model.published import Published, PulseKey
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Pulse | Decision | Finding]:
+    """Decide the pulses of every object that a PulsePolicy speaks of."""
+    scopes, failures = Scopes.of(fleet, now), Failures()
+    bases: dict[object, dict[str, object]] = {}
+    for policy in fleet.compiled.pulses:
+        for obj in fleet.of(*policy.target.kinds):
+            if not policy.target.selects(obj):
+                continue
+            base = bases.get(obj.id)
+            if base is None:
+                base = bases[obj.id] = scopes.base(obj)
+            try:
+                yield from _of_object(scopes, policy, obj, base)
+            except PolicyFailure as failure:
+                failures.add(policy, failure, obj.id)
+    yield from failures.findings()
+
+
+def _of_object(
+    scopes: Scopes, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
+) -> Iterator[Pulse | Decision]:
+    """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
+    now, last = scopes.clock.now, scopes.fleet.published.get(PulseKey(obj.id, policy.id.name))
+    generation = generation_of(scopes.fleet, obj.id)
+    reports = scopes.adapters.reports.get(obj.id, [])
+    rule, scope = _asked(scopes, policy, base, last)
+    flips = scopes.clock.horizon
+    if rule is None:
+        yield from _later(policy, obj, flips)
+        return
+    waiting = unanswered(last, reports)
+    wait = earliest(policy, last, generation, waiting)
+    if wait is not None and wait > now:
+        yield from _later(policy, obj, wait if flips is None else min(wait, flips))
+        return
+    event = pulse_event(policy, obj.id, {**scope, "reason": rule.reason}, last, now)
+    sent = Published(generation, now, waiting + 1)
+    because = Because(f"{policy.label}#{rule.name}")
+    horizon = _after(scopes, policy, base, sent)
+    yield Pulse(obj.id, event, because, horizon, policy.id.name, rule.reason, sent)
+
+
+def _asked(
+    scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], last: Published | None
+) -> tuple[PulseRule | None, dict[str, object]]:
+    """The first rule that asks for a pulse, and the scope in which it does."""
+    scopes.clock.reset()
+    scope = scopes.for_policy(policy, {**base, "pulsed": _pulsed(base, last)})
+    if not guards_hold(policy.guards, scope, scopes.clock):
+        return None, scope
+    return next((r for r in policy.rules if holds(r.when, scope, scopes.clock, r.name, r.at)), None), scope
+
+
+def _pulsed(base: Mapping[str, object], last: Published | None) -> dict[str, object]:
+    """What expressions see of the last pulse. Where nothing is remembered, a generation of which an adapter has
+    reported must have been announced somehow; 0 where none has."""
+    if last is not None:
+        return {"generation": last.generation, "time": last.time, "count": last.count}
+    reports = base["reports"]
+    assert isinstance(reports, list)
+    return {"generation": max((report["observed_generation"] for report in reports), default=0), "count": 0}
+
+
+def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent: Published) -> datetime | None:
+    """When the next pulse is due if this one goes out now and nobody answers it."""
+    try:
+        rule, _ = _asked(scopes, policy, base, sent)
+    except PolicyFailure:
+        return None
+    if rule is None:
+        return scopes.clock.horizon
+    return sent.time + pause(policy, sent.count)
+
+
+def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Decision]:
+    if horizon is not None:
+        yield Decision(obj.id, ("pulses", policy.id.name), None, Because(policy.label), horizon)

@@ -1,0 +1,139 @@
+"""What adapters said last, of what counts: one report per object and adapter.
+
+It is remembered in the derived part of the AdapterReport that carried it, as `status.muster.accepted`: the payload,
+with `last_transition_time` of each condition filled in as HyperFleet's API does. It stays when the report's file goes:
+an agent ref that was replaced or could not be fetched is no news of a cluster. It goes with the object it speaks of.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.fleet.fleet import Fleet
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
+from muster.model.times import parse_time, try_time
+from muster.model.tree import Tree, dig, mappings_at
+
+#: What adapters report on, by the name that `spec.resource.kind` has for it.
+TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The report of an adapter that counts: which AdapterReport carried it, its payload, and when the adapter's first
+    report was made."""
+
+    holder: ObjectId
+    spec: Tree
+    created: str
+
+    @property
+    def generation(self) -> int:
+        """The generation that it speaks of."""
+        value: int = self.spec["observed_generation"]
+        return value
+
+    @property
+    def time(self) -> datetime:
+        """When the adapter looked."""
+        return parse_time(self.spec["observed_time"])
+
+    @property
+    def target(self) -> ObjectId:
+        """The object that it speaks of."""
+        return target_of(self.spec, self.holder.namespace)
+
+    @property
+    def bookkeeping(self) -> Tree:
+        """What the derived part remembers."""
+        return {"accepted": self.spec, "createdTime": self.created}
+
+
+def target_of(spec: Tree, namespace: str) -> ObjectId:
+    """The object that a report in this namespace speaks of."""
+    resource = spec["resource"]
+    kind = TARGETS[resource["kind"]]
+    return kind.id(resource["name"], (resource.get("namespace") or namespace) if kind.namespaced else "")
+
+
+def accept(holder: ObjectId, spec: Tree, before: Accepted | None) -> Accepted:
+    """Return what is remembered of a report: everything of the one before is replaced but the times that go on."""
+    known = {} if before is None else {c["type"]: c for c in before.spec["conditions"]}
+    conditions = []
+    for condition in spec["conditions"]:
+        old = known.get(condition["type"], {})
+        since = old["last_transition_time"] if old.get("status") == condition["status"] else spec["observed_time"]
+        conditions.append({**condition, "last_transition_time": since})
+    return Accepted(holder, {**spec, "conditions": conditions}, before.created if before else spec["observed_time"])
+
+
+def same_report(stored: Tree, spec: Tree) -> bool:
+    """Whether a payload is the stored one: everything but the transition times, which are the store's own."""
+    if stored["observed_time"] != spec["observed_time"] or stored["observed_generation"] != spec["observed_generation"]:
+        return False
+    if _without_conditions(stored) != _without_conditions(spec):
+        return False
+    return bool(_without_times(stored["conditions"]) == _without_times(spec["conditions"]))
+
+
+def _without_conditions(spec: Tree) -> Tree:
+    return {name: spec[name] for name in spec if name != "conditions"}
+
+
+def _without_times(conditions: Tree) -> Tree:
+    return [{name: c[name] for name in c if name != "last_transition_time"} for c in conditions]
+
+
+def remembered(fleet: Fleet) -> Mapping[tuple[ObjectId, str], Accepted]:
+    """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
+    found: dict[tuple[ObjectId, str], Accepted] = {}
+    for id_, body in fleet.previous.items():
+        if (id_.group, id_.kind) != (ADAPTER_REPORT.group, ADAPTER_REPORT.name):
+            continue
+        accepted = _read(id_, dig(body, "status", "muster"))
+        if accepted is None:
+            continue
+        key = (accepted.target, str(accepted.spec["adapter"]))
+        rival = found.get(key)
+        if rival is None or (rival.generation, rival.time) < (accepted.generation, accepted.time):
+            found[key] = accepted
+    return found
+
+
+def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
+    """The report in a derived part; None where there is none, or a person's edit has left none that can be read."""
+    spec = dig(bookkeeping, "accepted")
+    generation, conditions = dig(spec, "observed_generation"), mappings_at(spec, "conditions")
+    resource, adapter = dig(spec, "resource"), dig(spec, "adapter")
+    sound = (
+        isinstance(generation, int)
+        and try_time(dig(spec, "observed_time")) is not None
+        and isinstance(adapter, str)
+        and dig(resource, "kind") in TARGETS
+        and isinstance(dig(resource, "name"), str)
+        and all({"type", "status", "last_transition_time"} <= condition.keys() for condition in conditions)
+        and len(conditions) == len(spec.get("conditions") or ())
+    )
+    return Accepted(holder, spec, str(dig(bookkeeping, "createdTime"))) if sound else None
+
+
+def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
+    """The payloads that count as this run decided, by object, sorted by adapter: what expressions see as `reports`."""
+    found: dict[ObjectId, list[Tree]] = {}
+    for id_, decisions in fleet.decided.items():
+        if (id_.group, id_.kind) != (ADAPTER_REPORT.group, ADAPTER_REPORT.name):
+            continue
+        decision = decisions.get(("status", "muster"))
+        accepted = None if decision is None else _read(id_, decision.value)
+        if accepted is not None:
+            found.setdefault(accepted.target, []).append(accepted.spec)
+    for specs in found.values():
+        specs.sort(key=lambda spec: str(spec["adapter"]))
+    return found
+
+
+def required_adapters(fleet: Fleet, kind: Kind) -> list[str]:
+    """The adapters that `Fleet.spec.adapters` requires of a kind, sorted; empty where the fleet requires none."""
+    names = fleet.settings.get("adapters", kind.name)
+    return sorted(str(name) for name in names) if isinstance(names, list) else []

@@ -1,0 +1,132 @@
+"""The reports stage: judges every AdapterReport, and remembers what was accepted and when specs changed.
+
+However many files carry reports of one adapter on one object, and in whatever order they arrived, the same one counts:
+the newest by generation and then by time of those that the rules accept.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
+from muster.decide.reports.accepted import (
+    TARGETS,
+    Accepted,
+    accept,
+    remembered,
+    required_adapters,
+    same_report,
+    target_of,
+)
+from muster.decide.scope import cluster_of, generation_of
+from muster.decide.transitions import condition
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT
+from muster.model.times import format_time, try_duration
+from muster.model.tree import Tree
+
+_BECAUSE = Because("reports")
+_KEPT = Because("reports", text="the report's file is gone; what it said stands as long as the object does")
+_CHANGED = Because("reports", text="when the spec last changed; adapters have to answer for it from then on")
+_AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Decide what becomes of every report, and since when the adapters' objects have their specs."""
+    limits = _limits(fleet)
+    stored = remembered(fleet)
+    incoming = _by_adapter(fleet)
+    for key in sorted({*stored, *incoming}):
+        situation = _situation(fleet, key[0], stored.get(key), now, limits)
+        yield from _of_adapter(fleet, incoming.get(key, []), situation)
+    yield from _spec_changes(fleet, now)
+
+
+def _by_adapter(fleet: Fleet) -> Mapping[tuple[ObjectId, str], list[Object]]:
+    """The sound reports by object and adapter, the newest first; of equals the first by name."""
+    grouped: dict[tuple[ObjectId, str], list[Object]] = {}
+    for obj in fleet.of(ADAPTER_REPORT):
+        key = (target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"]))
+        grouped.setdefault(key, []).append(obj)
+    for objects in grouped.values():
+        if len(objects) > 1:
+            objects.sort(key=_newness, reverse=True)
+    return grouped
+
+
+def _newness(obj: Object) -> tuple[int, datetime]:
+    report = Report(obj.spec, obj.id.namespace)
+    return report.generation, report.time
+
+
+def _of_adapter(fleet: Fleet, reports: list[Object], situation: Situation) -> Iterator[Decision]:
+    """Judge the reports of one adapter on one object; what counts in the end is held by one of them."""
+    counts = situation.stored
+    verdicts: list[tuple[Object, Verdict]] = []
+    for obj in reports:
+        verdict = judge(Report(obj.spec, obj.id.namespace), replace(situation, stored=counts))
+        verdicts.append((obj, verdict))
+        if verdict.accepted and not (counts is not None and same_report(counts.spec, obj.spec)):
+            counts = accept(obj.id, obj.spec, counts)
+    for obj, verdict in verdicts:
+        yield _told(fleet, obj, verdict, situation.now)
+    if situation.generation is None:
+        return
+    yield from _remembered_by(counts, situation.stored)
+
+
+def _remembered_by(counts: Accepted | None, before: Accepted | None) -> Iterator[Decision]:
+    if counts is None:
+        return
+    because = _BECAUSE if counts is not before else _KEPT
+    yield Decision(counts.holder, ("status", "muster"), counts.bookkeeping, because)
+    if before is not None and before.holder != counts.holder:
+        yield Decision(before.holder, ("status", "muster"), None, _BECAUSE)
+
+
+def _told(fleet: Fleet, obj: Object, verdict: Verdict, now: datetime) -> Decision:
+    """The condition that says what became of a report: a discard is never silent."""
+    decided = condition(
+        fleet.conditions_before(obj.id).get(ACCEPTED),
+        status="True" if verdict.accepted else "False", reason=verdict.reason, message=verdict.message, now=now,
+        generation=obj.spec["observed_generation"],
+    )  # fmt: skip
+    because = Because(f"reports#{verdict.reason}")
+    return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, because, verdict.horizon)
+
+
+def _situation(fleet: Fleet, target: ObjectId, stored: Accepted | None, now: datetime, limits: Limits) -> Situation:
+    """What reports on an object are judged against. A broken object is at its last generation."""
+    obj = fleet.objects.get(target)
+    unseen = obj is None and fleet.unidentified and target in fleet.previous
+    generation = generation_of(fleet, target) if obj is not None or unseen else None
+    cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
+    return Situation(str(target), cluster, generation, stored, now, limits)
+
+
+def _spec_changes(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """When each object that adapters look after got its present generation: the time from which silence is counted."""
+    for kind in TARGETS.values():
+        if not required_adapters(fleet, kind):
+            continue
+        for obj in fleet.of(kind):
+            yield Decision(obj.id, ("status", "muster", "specChanged"), _spec_changed(fleet, obj.id, now), _CHANGED)
+
+
+def _spec_changed(fleet: Fleet, id_: ObjectId, now: datetime) -> str:
+    before = fleet.before(id_, "status", "muster", "specChanged")
+    same = fleet.before(id_, "metadata", "generation") == fleet.now(id_, "metadata", "generation")
+    return before if same and isinstance(before, str) else format_time(now)
+
+
+def _limits(fleet: Fleet) -> Limits:
+    return Limits(_setting(fleet, "maxAge", _AGE), _setting(fleet, "maxAhead", _AHEAD))
+
+
+def _setting(fleet: Fleet, name: str, default: timedelta) -> timedelta:
+    value: Tree = fleet.settings.get("reports", name)
+    span = try_duration(value)
+    return default if span is None else span

@@ -1,0 +1,228 @@
+"""From a HyperFleet case to the fleet repository that shows the same situation.
+
+The resource and the reports that come in are input files; what the API would have stored before (conditions,
+accepted reports, the time of the last spec change) is the derived state of an earlier run.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.decide.generations import DIGEST, wish_digest
+from muster.gitio.open import open_snapshot
+from muster.model.ids import ObjectId
+from muster.model.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
+from muster.model.published import Published, PulseKey
+from muster.model.times import parse_time
+
+Json = Any
+API = "muster.dev/v1alpha1"
+POLICY = "adapters-pulses"
+KINDS: Mapping[str, Kind] = {"Cluster": KARMADA_CLUSTER, "NodePool": NODE_POOL}
+
+#: What HyperFleet's expressions call things, and what they are called here.
+_WORDS = (
+    (r"\bself\.items\b", "reports"),
+    (r"\bstatuses\b", "reports"),
+    (r"\bgenerationN\b", "generation"),
+    (r"\bresource\.generation\b", "generation"),
+    (r"\bresource\.(id|name)\b", "self.metadata.name"),
+    (r"\bresource\.kind\b", "self.kind"),
+    (r"\bresource\.labels\b", "self.metadata.labels"),
+    (r"\bresource\.href\b", "self.metadata.annotations.href"),
+    (r"\bresource\.owner_references\.id\b", "self.metadata.annotations.ownerId"),
+    (r"\bresource\.owner_references\.kind\b", "self.metadata.annotations.ownerKind"),
+    (r"\bresource\.created_time\b", "string(updated)"),
+    (r"\bresource\.", "self."),
+)
+
+
+def translated(expression: str, values: Mapping[str, str] | None = None) -> str:
+    """An expression of HyperFleet's in this project's words; `values` are names that stand for other expressions."""
+    for name, value in (values or {}).items():
+        expression = re.sub(rf"\b{name}\b", f"({value})", expression)
+    for pattern, word in _WORDS:
+        expression = re.sub(pattern, word, expression)
+    return expression
+
+
+class CaseFleet:
+    """The fleet repository of one case, in a directory of its own."""
+
+    def __init__(self, case: Json, directory: Path) -> None:
+        self.case, self.directory = case, directory
+        self.given = case["given"]
+        self.resource = self.given["resource"]
+        self.now = parse_time(self.given["now"])
+        self.kind = KINDS.get(self.resource["kind"], KARMADA_CLUSTER)
+        owner = (self.resource.get("owner_references") or {}).get("id") or "cluster-1"
+        self.cluster = self.resource["name"] if self.kind is KARMADA_CLUSTER else owner
+        self.id = self.kind.id(self.resource["name"], self.cluster if self.kind.namespaced else "")
+        self.direct = self.given.get("recompute") is False
+        self._lay_out()
+
+    # -- inputs
+
+    def _lay_out(self) -> None:
+        required = self.given.get("required_adapters") or []
+        self.write("fleet.yaml", {"kind": "Fleet", "metadata": {"name": "fleet"},
+                                  "spec": {"adapters": {self.kind.name: required}}})  # fmt: skip
+        self.write("resource.yaml", self._object(self.given.get("update") or {}))
+        if self.resource.get("has_active_children"):
+            self.write("child.yaml", {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster},
+                                      "spec": {}})  # fmt: skip
+        self.derive(self.id, self._earlier_state())
+        for report in self._stored_reports():
+            self._derive_report(report)
+
+    def _object(self, update: Json) -> Json:
+        metadata: Json = {"name": self.id.name, "labels": update.get("labels", self.resource.get("labels")) or {}}
+        if self.id.namespace:
+            metadata["namespace"] = self.id.namespace
+        if deleted := self.resource.get("deleted_time") or update.get("deleted_time"):
+            metadata["deletionTimestamp"] = deleted
+        references = self.resource.get("owner_references") or {}
+        notes = {
+            "href": self.resource.get("href"),
+            "ownerId": references.get("id"),
+            "ownerKind": references.get("kind"),
+        }
+        metadata["annotations"] = {name: value for name, value in notes.items() if value}
+        return {"apiVersion": self.kind.api_version, "kind": self.kind.name, "metadata": metadata,
+                "spec": self._spec(update.get("spec", self.resource.get("spec")))}  # fmt: skip
+
+    def _spec(self, spec: Json) -> Json:
+        """The resource's spec. A Karmada Cluster's has a schema, so the opaque one travels in a field for any text."""
+        if self.kind is NODE_POOL:
+            return spec or {}
+        opaque = yaml.safe_dump(spec or {}, sort_keys=True, default_flow_style=True).strip()
+        return {"syncMode": "Push", "apiEndpoint": opaque}
+
+    # -- derived state
+
+    def _earlier_state(self) -> Json:
+        old = self._object({})
+        deleting = "deletionTimestamp" in old["metadata"]
+        conditions = [
+            {
+                "type": c["type"], "status": c["status"], "reason": c.get("reason", "Earlier"),
+                "message": c.get("message", ""), "lastTransitionTime": c.get("last_transition_time", self.changed),
+                "observedGeneration": c.get("observed_generation", self.resource["generation"]),
+            }
+            for c in self.resource.get("status", {}).get("conditions") or []
+        ]  # fmt: skip
+        return {
+            "metadata": {
+                "generation": self.resource["generation"],
+                "annotations": {DIGEST: wish_digest(old["spec"], deleting=deleting)},
+            },
+            "status": {"conditions": conditions, "muster": {"specChanged": self.changed}},
+        }
+
+    @property
+    def changed(self) -> str:
+        """When the spec was last written."""
+        value: str = self.resource.get("updated_time") or self.resource["created_time"]
+        return value
+
+    def previous(self, type_: str) -> Json:
+        """The condition of that type at the start of the case; None where there was none."""
+        conditions = self.resource.get("status", {}).get("conditions") or []
+        return next((c for c in conditions if c["type"] == type_), None)
+
+    def _stored_reports(self) -> Iterator[Json]:
+        """The reports that were accepted. Where the case gives `Ready` itself as the input, those that make it so."""
+        ready = self.previous("Ready")
+        if not self.direct or ready is None or not ready.get("last_updated_time"):
+            yield from self.given.get("stored_reports") or []
+            return
+        generation = min(ready.get("observed_generation", 1), self.resource["generation"])
+        for adapter in self.given.get("required_adapters") or []:
+            yield {
+                "adapter": adapter, "observed_generation": generation,
+                "last_report_time": ready["last_updated_time"], "created_time": ready["last_updated_time"],
+                "conditions": [{"type": name, "status": ready["status"] if name == "Available" else "True"}
+                               for name in ("Available", "Applied", "Health")],
+            }  # fmt: skip
+
+    def _derive_report(self, stored: Json) -> None:
+        time = stored["last_report_time"]
+        payload = self._payload({**stored, "observed_time": time})
+        payload["conditions"] = [{"last_transition_time": time, **c} for c in payload["conditions"]]
+        bookkeeping = {"accepted": payload, "createdTime": stored.get("created_time", time)}
+        self.derive(self._report_id(stored["adapter"]), {"metadata": {}, "status": {"muster": bookkeeping}})
+
+    def _payload(self, report: Json) -> Json:
+        fields = ("adapter", "observed_generation", "observed_time", "conditions", "data", "metadata")
+        payload = {name: report[name] for name in fields if report.get(name) is not None}
+        return {"resource": {"kind": self.kind.name, "name": self.resource["name"]}, **payload}
+
+    def _report_id(self, adapter: str) -> ObjectId:
+        return ObjectId("muster.dev", "AdapterReport", self.cluster, adapter or "unnamed")
+
+    # -- running
+
+    def post(self, report: Json) -> ObjectId:
+        """Write a report as an adapter commits it. HyperFleet's API puts in the present where a time is missing."""
+        id_ = self._report_id(report.get("adapter") or "")
+        payload = self._payload({"observed_time": self.given["now"], **report})
+        metadata = {"name": id_.name, "namespace": id_.namespace}
+        self.write(f"reports/{id_.name}.yaml", {"kind": "AdapterReport", "metadata": metadata, "spec": payload})
+        return id_
+
+    def run(self, now: datetime | None = None, *, announced: bool = False) -> Run:
+        """Evaluate and keep what follows, as a reconcile would. `announced`: as if pulses had gone out long ago."""
+        run = evaluate_snapshot(open_snapshot(self.directory), now or self.now, self._memory(announced))
+        for path, text in run.files.items():
+            target = self.directory / path
+            if text is None:
+                target.unlink()
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, encoding="utf-8")
+        return run
+
+    def _memory(self, announced: bool) -> Mapping[PulseKey, Published]:
+        """The last pulse of the case. Where it gives none, upstream's Sentinel remembers none, and a case that is not
+        about news takes the present generation for announced; one without `Ready` is about a resource that is new."""
+        generation, time = self.resource["generation"], parse_time(self.changed)
+        last, ready = self.given.get("last_pulse"), self.previous("Ready")
+        if last and not announced:
+            generation, time = last["generation"], parse_time(last["time"])
+        elif announced:
+            time -= timedelta(days=1)
+        elif self.direct:
+            if ready is None:
+                return {}
+            generation = min(generation, ready.get("observed_generation", generation))
+        return {PulseKey(self.id, POLICY): Published(generation, time)}
+
+    # -- files
+
+    def write(self, path: str, body: Json) -> None:
+        """Write an input file."""
+        target = self.directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(yaml.safe_dump({"apiVersion": API, **body}, sort_keys=False), encoding="utf-8")
+
+    def derive(self, id_: ObjectId, body: Json) -> None:
+        """Write a derived file of an earlier run."""
+        kind = kind_of(id_)
+        metadata = {"name": id_.name, **({"namespace": id_.namespace} if id_.namespace else {}), **body["metadata"]}
+        path = "/".join(filter(None, ("derived", kind.plural, id_.namespace, f"{id_.name}.yaml")))
+        self.write(path, {"apiVersion": kind.api_version, "kind": kind.name, **body, "metadata": metadata})
+
+    def stored(self) -> dict[str, Json]:
+        """What is accepted now, by adapter."""
+        found: dict[str, Json] = {}
+        for path in sorted((self.directory / "derived").rglob("*.yaml")):
+            body = yaml.safe_load(path.read_text(encoding="utf-8"))
+            bookkeeping = body.get("status", {}).get("muster") or {}
+            if body["kind"] == "AdapterReport" and "accepted" in bookkeeping:
+                found[bookkeeping["accepted"]["adapter"]] = bookkeeping
+        return found
