@@ -8,6 +8,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
 
 
@@ -25,7 +26,8 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datet
     from muster.output.documents import json_text, yaml_stream
     from muster.output.table import print_table
 
-    run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+    with working("evaluating the fleet"):
+        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
     objects = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(objects))

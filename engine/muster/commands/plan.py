@@ -8,6 +8,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
 
 
@@ -25,7 +26,8 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_summary, print_transitions
 
-    settled = settle(snapshot_of(repo, rev, worktree=worktree), now)
+    with working("evaluating the fleet"):
+        settled = settle(snapshot_of(repo, rev, worktree=worktree), now)
     if output == "json":
         sys.stdout.write(json_text(plan_document(settled)))
     elif output == "yaml":

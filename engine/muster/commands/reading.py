@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from muster.commands.cache import use_cache
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.index import IndexSnapshot
@@ -18,6 +19,7 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
 
     A directory that is in no repository is read as it is, unless a revision is asked for.
     """
+    use_cache(os.environ)
     if worktree and rev:
         raise click.UsageError("--rev and --worktree exclude each other.")
     if not repo.is_dir():

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from muster.commands import options
+from muster.commands.cache import use_cache
 from muster.commands.outcome import report
+from muster.commands.progress import working
 
 
 @click.command()
@@ -35,8 +37,10 @@ def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, 
     from muster.answers.reconcile import reconcile, target_branch
     from muster.gitio.repository import open_repository
 
+    use_cache(os.environ)
     repository = open_repository(repo, os.environ)
-    done = reconcile(repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient())
+    with working("evaluating the fleet"):
+        done = reconcile(repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient())
     if done.commit:
         click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
         for change in done.settled.changes:

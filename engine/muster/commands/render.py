@@ -8,6 +8,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
 
 
@@ -26,7 +27,8 @@ def command(target: str | None, repo: Path, rev: str | None, worktree: bool, now
     from muster.answers.evaluate import evaluate_snapshot
     from muster.output.documents import json_text, yaml_stream
 
-    run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+    with working("evaluating the fleet"):
+        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
     selected = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(run_document(run, selected)))

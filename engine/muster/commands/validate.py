@@ -7,6 +7,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
 
 
@@ -29,7 +30,8 @@ def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, o
 
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
-    fleet = check_snapshot(snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged))
+    with working("checking the fleet"):
+        fleet = check_snapshot(snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged))
     findings = touched_findings(fleet, relative(files, repo)) if files else fleet.sorted_findings()
     if output == "json":
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))

@@ -10,6 +10,7 @@ from threading import Event
 import click
 
 from muster.commands import options
+from muster.commands.cache import use_cache
 
 
 @click.command()
@@ -30,6 +31,7 @@ def command(repo: Path, branch: str | None, push: bool, remote: str, interval: f
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
     return watch(repository, target, remote if push else None, timedelta(seconds=interval), stop, _say)

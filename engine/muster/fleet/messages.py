@@ -38,10 +38,11 @@ _SKIPPED_TEXTS = {
     "symlink": ("symbolic link to {detail} is not followed", "commit the file itself, or ignore the link"),
     "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
     "not-utf8-path": ("the path is not UTF-8 and was skipped", "rename the file"),
+    "control-characters": ("the path has control characters in it and was skipped", "rename the file"),
+    "conflict": ("the file has a merge conflict that is not resolved", "resolve it and stage the file"),
     "submodule": ("submodules are not read", "name it in .musterignore, or commit its files"),
     "not-a-file": ("not a regular file ({detail})", "remove it, or name it in .musterignore"),
     "unreadable": ("the file could not be read: {detail}", "check its permissions"),
-    "other-ref": ("the ref could not be read: {detail}", "push it again"),
 }  # fmt: skip
 
 
