@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from muster.decide.overrides import Override, override_of
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.overrides import Override, override_of
 from muster.fleet.selectors import LabelSelector
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from muster.decide import remedies, taints
+from muster.decide import remedies, taint_policies, taints
 from muster.decide.budgets import (
     STATE,
     Budget,
@@ -23,11 +23,11 @@ from muster.decide.budgets import (
     holdings,
     population,
 )
-from muster.decide.overrides import override_of
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
+from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
@@ -40,7 +40,7 @@ _BECAUSE = Because("budgets")
 
 #: Tells which clusters a stage would disrupt, whether the effect stands already or not.
 Wishes: TypeAlias = Callable[[Fleet, datetime], Iterable[ObjectId]]
-WISHES: tuple[Wishes, ...] = (taints.wishes, remedies.wishes)
+WISHES: tuple[Wishes, ...] = (taints.wishes, taint_policies.wishes, remedies.wishes)
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:

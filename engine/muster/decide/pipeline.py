@@ -19,7 +19,9 @@ from muster.decide import (
     registration,
     remedies,
     sets,
+    taint_policies,
     taints,
+    traffic,
 )
 from muster.decide.pulses import stage as pulses
 from muster.decide.reports import stage as reports
@@ -37,11 +39,13 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("conditions", conditions.stage),
     ("budgets", disruption.stage),
     ("taints", taints.stage),
+    ("taint policies", taint_policies.stage),
     ("remedies", remedies.stage),
-    ("held", held.stage),
+    ("traffic", traffic.stage),
     ("sets", sets.stage),
     ("placements", placements.stage),
     ("pulses", pulses.stage),
+    ("held", held.stage),
 )
 
 

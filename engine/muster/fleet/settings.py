@@ -32,6 +32,11 @@ class Settings:
         """Whether muster's commits carry `[skip ci]`."""
         return self.get("commit", "skipCI") is True
 
+    @property
+    def no_execute(self) -> bool:
+        """Whether ClusterTaintPolicies may add NoExecute taints, which move work off clusters."""
+        return self.get("taints", "allowNoExecute") is True
+
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy of that name; they win over the policy's own."""
         value = self.get("policyParams", policy)

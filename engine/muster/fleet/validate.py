@@ -6,6 +6,8 @@ from dataclasses import replace
 from muster.fleet import messages
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
+from muster.fleet.ingresses import lint_ingresses
+from muster.fleet.overrides import override_findings
 from muster.fleet.placements import CompiledPlacement, compile_placement
 from muster.fleet.policies import (
     Compiled,
@@ -21,9 +23,18 @@ from muster.fleet.policies import (
 from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.sets import set_findings
+from muster.fleet.taint_policies import taint_policy_findings
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CONDITION_POLICY, PLACEMENT, PULSE_POLICY, REMEDY, TAINT_POLICY
+from muster.model.kinds import (
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    PLACEMENT,
+    PULSE_POLICY,
+    REMEDY,
+    TAINT_POLICY,
+)
 from muster.model.source import Layer
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
@@ -39,15 +50,22 @@ def validate(fleet: Fleet) -> Fleet:
             broken.add(id_)
     checked = replace(fleet, broken=frozenset(broken))
     compiled = compile_policies(checked)
-    findings.extend(compiled.findings)
-    broken.update(errors_of(compiled.findings))
-    wrong_sets = list(set_findings(checked))
-    findings.extend(wrong_sets)
-    broken.update(errors_of(wrong_sets))
+    own = [*compiled.findings, *_own_findings(checked, compiled)]
+    findings.extend(own)
+    broken.update(errors_of(own))
     placements, found = compile_placements(checked)
     findings.extend(found)
     compiled = replace(compiled, placements=placements)
     return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
+
+
+def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
+    """What is wrong with sound objects beside each other."""
+    for obj in fleet.of(CLUSTER_TAINT_POLICY):
+        yield from taint_policy_findings(obj, fleet.settings)
+    yield from set_findings(fleet)
+    yield from override_findings(fleet)
+    yield from lint_ingresses(fleet, compiled.remedies)
 
 
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:

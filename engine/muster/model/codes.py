@@ -79,6 +79,15 @@ _TABLE = (
     Code("MUS221", _W, "impossible status",
          "Statuses of conditions are compared with their case, and there are only True, False and Unknown. With "
          "NotEqual, a mis-cased status matches every healthy cluster."),
+    Code("MUS222", _W, "override that overrides nothing",
+         "The annotation muster.dev/allow-disruption has the form `until <time>: <reason>`. Without a time and a "
+         "reason it lets nothing through."),
+    Code("MUS223", _E, "taint twice in one policy",
+         "A taint is known by its key and effect; a ClusterTaintPolicy that lists one twice cannot mean both."),
+    Code("MUS224", _E, "NoExecute by policy",
+         "A NoExecute taint moves work off a cluster, so a policy may add one only in a fleet that allows it: "
+         "`spec.taints.allowNoExecute: true` on the Fleet."),
+    Code("MUS225", _W, "effect that no cluster takes", "No cluster of any kind accepts a taint with this effect."),
     Code("MUS230", _E, "misconfigured placement",
          "The Placement contradicts itself, so nobody can say which clusters it wants. It keeps its last decisions "
          "and says PlacementMisconfigured."),
@@ -107,6 +116,9 @@ _TABLE = (
     Code("MUS401", _E, "expression failed",
          "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "
          "never counts as true and never as healthy."),
+    Code("MUS410", _W, "backend without a cluster",
+         "Traffic to every cluster that serves a backend of a MultiClusterIngress is blocked, so nothing answers. "
+         "Karmada does that too. A DisruptionBudget with minAvailableBackends: 1 holds the last block back."),
     # -- 5xx: derived state
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),

@@ -1,0 +1,138 @@
+"""ClusterTaintPolicies: taints that latch (Karmada).
+
+A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
+In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
+targets, is edited or goes. Policies act one after the other, removing last, so that the newest wins. The memory of a
+latch is the derived file: a taint that a person deletes there is off.
+
+Taints that people commit are theirs: a policy cannot take those off.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.decide.budgets import Allowance, allowance
+from muster.decide.remedies import conditions_of
+from muster.decide.taints import DISRUPTIVE, TaintKey, taints_by_key
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.taint_policies import EFFECTS, ClusterTaintPolicy, taint_policies
+from muster.model.decision import Because, Decision, Held, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTER_TAINT_POLICY
+from muster.model.times import format_time
+from muster.model.tree import Tree, mappings_at
+
+LATCHED: Path = ("status", "muster", "latched")
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held]:
+    """Decide the latching taints of every cluster."""
+    policies, allowed = taint_policies(fleet), allowance(fleet, now)
+    for obj in fleet.clusters():
+        cluster = _Cluster.of(fleet, obj)
+        if policies or cluster.latched:
+            yield from cluster.apply(policies, allowed, now)
+
+
+def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
+    """Yield the clusters that a latching taint keeps work away from, whether it stands or is to be added."""
+    policies = taint_policies(fleet)
+    unlimited = Allowance(fleet, now, (), ())
+    for obj in fleet.clusters():
+        cluster = _Cluster.of(fleet, obj)
+        if policies or cluster.latched:
+            for _ in cluster.apply(policies, unlimited, now):
+                pass
+            if any(effect in DISRUPTIVE for _, effect in cluster.latched):
+                yield obj.id
+
+
+@dataclass
+class _Cluster:
+    """One cluster while the policies act on it: `latched` says which policy put each taint there."""
+
+    fleet: Fleet
+    obj: Object
+    before: Mapping[TaintKey, Tree]
+    latched: dict[TaintKey, str]
+    removed: dict[TaintKey, str] = field(default_factory=dict)
+    added: dict[TaintKey, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fleet: Fleet, obj: Object) -> "_Cluster":
+        """The cluster as the last run left it."""
+        previous = fleet.previous.get(obj.id)
+        before = taints_by_key(previous)
+        latched = {
+            (str(entry.get("key")), str(entry.get("effect"))): str(entry.get("policy"))
+            for entry in mappings_at(previous, *map(str, LATCHED))
+        }
+        return cls(fleet, obj, before, {key: policy for key, policy in latched.items() if key in before})
+
+    def apply(
+        self, policies: tuple[ClusterTaintPolicy, ...], allowed: Allowance, now: datetime
+    ) -> Iterator[Decision | Held]:
+        """Let the policies act in order, and yield what follows."""
+        conditions = conditions_of(self.fleet, self.obj.id)
+        statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
+        frozen = allowed.freezes(self.obj.id)
+        for policy in policies:
+            if not policy.targets(self.obj):
+                continue
+            if policy.adds(statuses):
+                yield from self._add(policy, allowed)
+            if policy.removes(statuses) and not frozen:
+                self._remove(policy)
+        yield from self._decisions(now)
+
+    def _stands(self, key: TaintKey) -> bool:
+        """Whether the cluster has the taint at this point: from a person, a TaintPolicy or a policy before this one."""
+        return key in self.latched or (self._decided(key) and key not in self.removed)
+
+    def _decided(self, key: TaintKey) -> bool:
+        return self.fleet.now(self.obj.id, "spec", "taints", key) is not None
+
+    def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
+        for key, value in policy.taints.items():
+            if key[1] not in EFFECTS[self.obj.id.kind] or self._stands(key):
+                continue
+            new = key[1] in DISRUPTIVE and key not in self.before
+            held = allowed.holds(self.obj.id, f"taint {':'.join(key)}") if new else None
+            if held is not None:
+                yield held
+                continue
+            self.latched[key] = policy.id.name
+            self.added[key] = value
+            self.removed.pop(key, None)
+
+    def _remove(self, policy: ClusterTaintPolicy) -> None:
+        own = taints_by_key(self.obj.body)
+        for key in policy.taints:
+            if key not in own and self._stands(key):
+                self.latched.pop(key, None)
+                self.added.pop(key, None)
+                self.removed[key] = policy.id.name
+
+    def _decisions(self, now: datetime) -> Iterator[Decision]:
+        for key, name in sorted(self.removed.items()):
+            if self._decided(key):
+                yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))
+        for key, name in sorted(self.latched.items()):
+            yield Decision(self.obj.id, ("spec", "taints", key), self._taint(key, now), _because(name))
+        if self.latched:
+            entries = [{"key": k, "effect": e, "policy": name} for (k, e), name in sorted(self.latched.items())]
+            yield Decision(self.obj.id, LATCHED, entries, Because("taint policies"))
+
+    def _taint(self, key: TaintKey, now: datetime) -> Tree:
+        """The taint as it stands, or as it is added now. What was taken off and put back in one run never went."""
+        known = self.before.get(key)
+        if known is not None and self.added.get(key, known.get("value") or "") == (known.get("value") or ""):
+            return {name: known[name] for name in ("timeAdded", "value") if name in known}
+        value = self.added[key]
+        return {"timeAdded": format_time(now), **({"value": value} if value else {})}
+
+
+def _because(policy: str) -> Because:
+    return Because(str(CLUSTER_TAINT_POLICY.id(policy)))

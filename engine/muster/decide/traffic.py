@@ -1,0 +1,86 @@
+"""Traffic: where the backends of each MultiClusterIngress run, and which of those clusters get no traffic (seed 003).
+
+Both lists are computed in full in every run. A cluster is blocked while it serves a backend and has the action
+`TrafficControl`: by default also the last one, which a warning says. A DisruptionBudget with `minAvailableBackends`
+holds a block back where too few clusters would go on serving a backend; a block that stands already stays.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.decide.budgets import Allowance, allowance
+from muster.decide.remedies import ACTIONS
+from muster.fleet.fleet import Fleet
+from muster.fleet.ingresses import LOCATIONS, TRAFFIC_CONTROL, Located, locate, unserved
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision, Held, Path
+from muster.model.finding import Finding
+from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS
+from muster.model.tree import Tree, dig
+
+BLOCKED: Path = ("status", "trafficBlockClusters")
+_BECAUSE = Because("traffic")
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
+    """Decide both lists of every ingress."""
+    allowed = allowance(fleet, now)
+    for ingress in fleet.of(MULTI_CLUSTER_INGRESS):
+        yield from ingress_traffic(fleet, allowed, ingress)
+
+
+def ingress_traffic(fleet: Fleet, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:
+    """Decide both lists of one ingress."""
+    located = locate(fleet, ingress)
+    wanted = {name for name in located.everywhere if _controlled(fleet, name)}
+    blocked = wanted & _before(fleet, ingress)
+    for cluster in sorted(wanted - blocked):
+        held = _held(allowed, ingress, located, blocked, cluster)
+        if held is None:
+            blocked.add(cluster)
+        else:
+            yield held
+    if located.computed:
+        yield from _list(ingress, LOCATIONS, located.tree(), _BECAUSE)
+    yield from _list(ingress, BLOCKED, sorted(blocked), _because(fleet, blocked))
+    yield from unserved(ingress, located, blocked)
+
+
+def _controlled(fleet: Fleet, cluster: str) -> bool:
+    """Whether a cluster of that name, of either kind, has the action that takes it out of the load balancers."""
+    return any(TRAFFIC_CONTROL in (fleet.now(kind.id(cluster), *ACTIONS) or ()) for kind in CLUSTERS)
+
+
+def _before(fleet: Fleet, ingress: Object) -> set[str]:
+    before = fleet.before(ingress.id, *map(str, BLOCKED))
+    return {name for name in before if isinstance(name, str)} if isinstance(before, list) else set()
+
+
+def _held(allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str) -> Held | None:
+    """Why a new block is held: some backend would be left with too few clusters."""
+    for kind in CLUSTERS:
+        fewest, rule = allowed.min_backends(kind.id(cluster))
+        for service, clusters in sorted(located.clusters.items()):
+            left = len(set(clusters) - blocked - {cluster})
+            if rule is not None and cluster in clusters and left < fewest:
+                reason = (
+                    f"{left} of {len(clusters)} clusters would go on serving {service!r}, "
+                    f"budget {rule.name!r} asks for {fewest}"
+                )
+                return Held(ingress.id, f"traffic block {cluster}", reason, Because(str(rule), text=reason))
+    return None
+
+
+def _because(fleet: Fleet, blocked: set[str]) -> Because:
+    """The Remedies behind the blocks, as the clusters' own decisions name them."""
+    ids = [kind.id(name) for name in sorted(blocked) for kind in CLUSTERS]
+    decisions = [decision for id_ in ids if (decision := fleet.decisions(id_).get(ACTIONS)) is not None]
+    rules = sorted({decision.because.rule for decision in decisions})
+    places = sorted({place for decision in decisions for place in decision.because.places})
+    return Because(", ".join(rules) or "traffic", tuple(places))
+
+
+def _list(ingress: Object, path: Path, value: list[Tree], because: Because) -> Iterator[Decision]:
+    """An empty list is spelled out only where an input says otherwise."""
+    if value or dig(ingress.body, *map(str, path)):
+        yield Decision(ingress.id, path, value, because)
