@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.conformance import cel, hyperfleet
+from tests.conformance import cel, hyperfleet, ocm
 from tests.conformance.report import Outcome, as_json, table
 
 ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
     "cel": cel.run,
     "hyperfleet": hyperfleet.run,
+    "ocm": ocm.run,
 }
 
 

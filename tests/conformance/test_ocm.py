@@ -1,0 +1,43 @@
+"""Every case of Open Cluster Management that is here passes, and the adapter can tell when one does not."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance import ocm
+
+CASES = {case["id"]: case for case in ocm.cases(Path(__file__).parent / "cases")}
+
+#: Areas that no stage decides yet.
+WAITING = frozenset({"clock-sync", "csr-approve", "cluster-deletion", "agent-status"})
+
+
+def _parameters() -> list[Any]:
+    late = pytest.mark.xfail(reason="no stage decides this yet", strict=False)
+    return [pytest.param(id_, marks=late if case["area"] in WAITING else ()) for id_, case in CASES.items()]
+
+
+@pytest.mark.parametrize("id_", _parameters())
+def test_case(id_: str) -> None:
+    outcome = ocm.judge(CASES[id_])
+    if outcome.status == "skipped":
+        pytest.skip(outcome.actual)
+    assert outcome.status == "passed", f"expected {outcome.expected}, is {outcome.actual}"
+
+
+@pytest.mark.parametrize("id_", [id_ for id_, case in CASES.items() if case["area"].startswith("placement")])
+def test_a_wrong_expectation_is_noticed(id_: str) -> None:
+    case = deepcopy(CASES[id_])
+    for entry in case["expect"]["decisions"]:
+        entry["clusters"] = [*entry["clusters"], "another"]
+        entry["numberOfSelectedClusters"] += 1
+    case["expect"]["conditions"][-1]["reason"] = "Wrong"
+    assert ocm.judge(case).status == "failed"
+
+
+def test_cases_of_other_forms_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("cases: [{id: x, area: hibernation, given: {objects: []}}]", encoding="utf-8")
+    (tmp_path / "list.yaml").write_text("- {id: x}", encoding="utf-8")
+    assert list(ocm.cases(tmp_path)) == []
