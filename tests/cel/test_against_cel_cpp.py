@@ -53,8 +53,9 @@ def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(see
     elif theirs is None:
         # Numbers of different types compare here, as the language definition lets them at run time.
         assert re.search(r"[<>=]=?|in", text)
-    elif "{" not in text:
-        # cel-cpp says map(string,int) of {'a': 1, 'b': dyn(2)}, where cel-go and we say map(string,dyn).
+    elif "{" not in text and "[]" not in text:
+        # cel-cpp says map(string,int) of {'a': 1, 'b': dyn(2)}, where cel-go and we say map(string,dyn); and it
+        # guesses the type of an empty list's elements from what is done with them.
         assert str(declared(found.type)) == theirs
 
 

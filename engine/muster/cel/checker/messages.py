@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from muster.cel.declarations import OPERATORS, Overload
-from muster.cel.types import STRING, Type
+from muster.cel.types import StringType, Type
 from muster.model.finding import Severity
 
 
@@ -73,7 +73,7 @@ def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Ov
     """A function or operator that exists, but not for these types."""
     shown = ", ".join(map(named, arguments))
     text = f"'{OPERATORS.get(function, function)}' cannot be applied to ({shown})"
-    if function == "_+_" and STRING in arguments:
+    if function == "_+_" and any(isinstance(type_, StringType) for type_ in arguments):
         return Message(text, "convert the other: string(...)")
     if function in ("_+_", "_<_", "_<=_", "_>_", "_>=_") and (hint := _conversion(arguments[0], arguments[1])):
         return Message(text, hint)

@@ -1,0 +1,78 @@
+"""docs/cel.md: every example of it is run, and its list of functions is the table of functions."""
+
+import doctest
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from muster import cel
+from muster.cel.declarations import OPERATORS, functions
+from muster.cel.types import TIMESTAMP, MapType, StringType
+from tests.cel.oracle import comparable
+from tests.cel.surroundings import CLUSTER, CONDITION, LEASE
+
+PAGE = Path(__file__).parents[2] / "docs" / "cel.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```cel\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+EXAMPLES = [tuple(re.split(r"\s+// ", line, maxsplit=1)) for block in BLOCKS for line in block.splitlines() if line]
+
+ENV = cel.Env(
+    variables={"self": CLUSTER, "lease": LEASE, "conditions": MapType(StringType(), CONDITION), "now": TIMESTAMP}
+)
+DATA = {
+    "now": datetime(2026, 1, 1, 0, 10, tzinfo=UTC),
+    "lease": {"spec": {"renewTime": "2026-01-01T00:09:30Z"}},
+    "conditions": {},
+    "self": {
+        "metadata": {"name": "prod-eu-1", "labels": {"env": "prod"}},
+        "spec": {
+            "hubAcceptsClient": True,
+            "leaseDurationSeconds": 60,
+            "taints": [
+                {"key": "gpu", "value": "true", "effect": "NoSelect"},
+                {"key": "maintenance", "effect": "PreferNoSelect"},
+            ],
+        },
+        "status": {"conditions": []},
+    },
+}
+
+
+@pytest.mark.parametrize(("text", "promised"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
+def test_an_example(text: str, promised: str) -> None:
+    kind, _, message = promised.partition(": ")
+    if kind == "refused":
+        with pytest.raises(cel.CompileError) as refused:
+            cel.compile(text, ENV)
+        assert [
+            f"{issue.message} ({issue.hint})" if issue.hint else issue.message for issue in refused.value.issues
+        ] == [message]
+        return
+    result = cel.compile(text, ENV).run(DATA)
+    if kind == "error":
+        assert result.error is not None
+        assert result.error.message.startswith(message)
+    else:
+        assert result.error is None
+        assert comparable(result.value) == comparable(cel.compile(promised).evaluate({}))
+
+
+def test_the_python_examples() -> None:
+    found = doctest.DocTestParser().get_doctest(TEXT, {}, "cel.md", str(PAGE), 0)
+    assert found.examples
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(found, out=report.append)
+    assert report == []
+
+
+def test_every_function_is_listed_and_nothing_else() -> None:
+    rows = re.findall(
+        r"^\| (?:conversions|strings|time|comp|opt|lists|sets|math|reg|enc|IP|quan|vers|URLs).*$", TEXT, re.M
+    )
+    listed = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    declared = {name for name in functions() if name not in OPERATORS and not name.startswith("@")}
+    macros = {"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap",
+              "transformMapEntry", "cel.bind", "optMap", "optFlatMap", "sortBy"}  # fmt: skip
+    assert sorted(listed ^ (declared | macros)) == []
