@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from muster.cel.cost import DEFAULT_ITEMS, DEFAULT_LENGTH
 from muster.cel.types import (
     BOOL,
     BYTES,
@@ -283,6 +284,23 @@ def variable_of(random: Random, type_: Type, damage: float = 0.0) -> Any:
             return timedelta(seconds=random.choice((0, 60, -5.5)))
     data = fitting(random, type_)
     return misfit(random, data, damage) if damage else data
+
+
+def swollen(random: Random, type_: Type, tree: Tree) -> Tree:
+    """Return data that fits as well, but as large as the type lets it be, or as is assumed where nothing bounds it."""
+    match type_, tree:
+        case StringType(values=None), str():
+            return ("é" if random.random() < 0.3 else "a") * (type_.max_length or DEFAULT_LENGTH)
+        case ListType(), list():
+            items = [swollen(random, type_.element, item) for item in tree] or [fitting(random, type_.element)]
+            return (items * DEFAULT_ITEMS)[: min(type_.max_items or DEFAULT_ITEMS, 150)]
+        case MapType(), dict():
+            values = [swollen(random, type_.value, item) for item in tree.values()] or [fitting(random, type_.value)]
+            count = min(type_.max_items or DEFAULT_ITEMS, 150)
+            return {f"key-{position}": values[position % len(values)] for position in range(count)}
+        case ObjectType(), dict():
+            return {name: swollen(random, type_.fields[name].type, value) for name, value in tree.items()}
+    return tree
 
 
 def misfit(random: Random, tree: Tree, damage: float) -> Tree:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muster import cel
 from muster.cel.cost import estimate
 from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType, Type
-from tests.cel.expressions import NOW, Grower, variable_of
+from tests.cel.expressions import NOW, Grower, swollen, variable_of
 from tests.cel.oracle import comparable
 from tests.cel.surroundings import VARIABLES
 
@@ -44,13 +44,16 @@ def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int
         assert not _TYPE_ERROR.search(result.error.message), (program.text, result.error)
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
-@given(seeds, st.integers(0, 5))
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(seeds, st.integers(0, 3))
 def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> None:
     random = Random(seed)
     program = compiled(random, depth)
     most = estimate(program.node, cel.inspect(program.text, ENV)).max
-    assert program.run(world(random)).cost <= most, program.text
+    data = world(random)
+    assert program.run(data).cost <= most, program.text
+    large = {name: swollen(random, WORLD[name], value) for name, value in data.items()}
+    assert program.run(large).cost <= most, program.text
 
 
 @settings(max_examples=400, derandomize=True, deadline=None)
