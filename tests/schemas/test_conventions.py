@@ -16,6 +16,7 @@ OPEN_IN_SPEC = {
     "clusterdeployment/spec/platform": "the installer",
     "clusterdeployment/spec/clusterMetadata/platform": "the installer",
     "clusterdeployment/spec/provisioning/installerEnv/*/valueFrom": "the installer",
+    "clusterdeploymentcustomization/spec/installerManifestPatches/*": "the installer",
     "clusterpool/spec/platform": "the installer",
     "clusterpool/spec/installerEnv/*/valueFrom": "the installer",
     "resourcebinding/spec": "Karmada's scheduler",

@@ -19,10 +19,10 @@ from muster.fleet.settings import DEFAULTS, Settings
 from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, FLEET, kind_of
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, kind_of
 from muster.model.snapshot import Snapshot
 from muster.model.source import Layer, Part, Place
-from muster.model.tree import Tree
+from muster.model.tree import Tree, dig
 
 _DECLARED = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
@@ -35,11 +35,12 @@ def assemble(snapshot: Snapshot) -> Fleet:
     reading = read(snapshot)
     findings = list(reading.findings)
     broken = set(reading.broken)
+    previous, derived_paths = _previous(reading)
     objects: dict[ObjectId, Object] = {}
     inputs, refused = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
     findings.extend(refused)
     for id_, parts in _grouped(inputs).items():
-        if not _declared(id_, parts) and id_ not in broken:
+        if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
             findings.append(messages.undeclared(id_, parts[0]))
             continue
         obj, conflicts = assemble_object(id_, parts)
@@ -48,7 +49,6 @@ def assemble(snapshot: Snapshot) -> Fleet:
             broken.add(id_)
             findings.extend(_conflict_findings(obj, conflicts))
     settings = _settings(objects, findings)
-    previous, derived_paths = _previous(reading)
     return Fleet(
         objects=objects,
         previous=previous,
@@ -79,8 +79,13 @@ def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:
     return grouped
 
 
-def _declared(id_: ObjectId, parts: Iterable[Part]) -> bool:
-    """A cluster exists when somebody gives it a spec; an agent's status alone does not make one."""
+def _declared(id_: ObjectId, parts: Iterable[Part], previous: Tree) -> bool:
+    """A cluster exists when somebody gives it a spec; an agent's status alone does not make one.
+
+    A ClusterDeployment is declared by a person, or by muster for a pool: then its inputs are reports.
+    """
+    if (id_.group, id_.kind) == (CLUSTER_DEPLOYMENT.group, CLUSTER_DEPLOYMENT.name):
+        return any(dig(body, "spec", "clusterName") for body in (previous, *(part.body for part in parts)))
     return (id_.group, id_.kind) not in _DECLARED or any("spec" in part.body for part in parts)
 
 

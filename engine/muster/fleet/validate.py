@@ -7,6 +7,8 @@ from muster.fleet import messages
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import lint_ingresses
+from muster.fleet.merge import overlay
+from muster.fleet.objects import Object
 from muster.fleet.overrides import override_findings
 from muster.fleet.placements import CompiledPlacement, compile_placement
 from muster.fleet.policies import (
@@ -27,6 +29,7 @@ from muster.fleet.taint_policies import taint_policy_findings
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
+    CLUSTER_DEPLOYMENT,
     CLUSTER_TAINT_POLICY,
     CLUSTERS,
     CONDITION_POLICY,
@@ -45,7 +48,7 @@ def validate(fleet: Fleet) -> Fleet:
     findings = list(fleet.findings)
     broken = set(fleet.broken)
     for id_ in sorted(fleet.objects):
-        if id_ not in broken and (found := schema_findings(fleet.objects[id_])):
+        if id_ not in broken and (found := schema_findings(_as_declared(fleet, fleet.objects[id_]))):
             findings.extend(found)
             broken.add(id_)
     checked = replace(fleet, broken=frozenset(broken))
@@ -66,6 +69,14 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     yield from set_findings(fleet)
     yield from override_findings(fleet)
     yield from lint_ingresses(fleet, compiled.remedies)
+
+
+def _as_declared(fleet: Fleet, obj: Object) -> Object:
+    """The object that a schema speaks of: where muster declares it, reports are only a part of it."""
+    if obj.kind is not CLUSTER_DEPLOYMENT or (derived := fleet.previous.get(obj.id)) is None:
+        return obj
+    manifest = {name: part for name, part in derived.items() if name != "status"}
+    return replace(obj, body=overlay(obj.body, manifest, obj.kind.list_keys))
 
 
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:

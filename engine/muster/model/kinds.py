@@ -94,6 +94,10 @@ RESOURCE_BINDING = Kind("work.karmada.io", ("v1alpha2",), "ResourceBinding", "re
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
 CLUSTER_DEPLOYMENT = Kind(_HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True)
+CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
+CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
+    _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
+)
 VALIDATING_ADMISSION_POLICY = Kind(_ADMISSION, ("v1",), "ValidatingAdmissionPolicy", "validatingadmissionpolicies")
 VALIDATING_ADMISSION_POLICY_BINDING = Kind(
     _ADMISSION, ("v1",), "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
@@ -113,7 +117,7 @@ ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
     PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
     REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING,
-    CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT,
+    CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
 )  # fmt: skip
