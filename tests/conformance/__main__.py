@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.conformance import cel, hyperfleet, ocm
+from tests.conformance import cel, hive, hyperfleet, ocm
 from tests.conformance.report import Outcome, as_json, table
 
 ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
     "cel": cel.run,
+    "hive": hive.run,
     "hyperfleet": hyperfleet.run,
     "ocm": ocm.run,
 }

@@ -16,6 +16,7 @@ from muster.decide import (
     held,
     kept,
     placements,
+    pools,
     registration,
     remedies,
     sets,
@@ -44,6 +45,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("traffic", traffic.stage),
     ("sets", sets.stage),
     ("placements", placements.stage),
+    ("pools", pools.stage),
     ("pulses", pulses.stage),
     ("held", held.stage),
 )

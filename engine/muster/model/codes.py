@@ -97,6 +97,11 @@ _TABLE = (
     Code("MUS232", _E, "binding of another name",
          "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
          "Until it has, its namespace keeps the clusters that it has chosen."),
+    Code("MUS260", _E, "clusters cannot hibernate",
+         "The platform of a ClusterPool cannot hibernate clusters, so all of them must run. The pool stays as it is."),
+    Code("MUS261", _W, "clusters without their pool",
+         "Clusters of a ClusterPool exist and the pool does not. They are left as they are: a file that was removed by "
+         "mistake deletes nothing. Those that are marked for removal still go."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),

@@ -1,0 +1,104 @@
+"""One pass over clusters: what is stated of their power, which waits are over, and what policies say of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.conditions import object_conditions
+from muster.decide.failures import Failures
+from muster.decide.pools.ledger import Ledger
+from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, timeouts
+from muster.decide.pools.model import HIBERNATING, Cluster, instant
+from muster.decide.pools.powerstate import power_view
+from muster.decide.pools.rules import Rules
+from muster.decide.pools.survey import Survey
+from muster.decide.pools.timeouts import failed_condition, wait_of
+from muster.decide.scope import Scopes
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because
+from muster.model.finding import Finding
+from muster.model.times import format_time
+from muster.model.tree import Tree
+
+ASKED = "powerStateSince"
+_POWER = Because("pools power state")
+_HIBERNATE_AFTER = Because("pools hibernateAfter")
+_TIMEOUT = Because("pools timeout")
+_STATED = frozenset(("Hibernating", "Ready"))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPass:
+    """What is the same for every cluster of a run."""
+
+    fleet: Fleet
+    view: Survey
+    now: datetime
+    rules: Rules
+
+    def states(self, ledger: Ledger) -> None:
+        """Decide power states' conditions, hibernateAfter and timeouts of every cluster that can be read."""
+        inherited = {
+            pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in self.view.pools
+        }
+        for cluster in self.view.clusters.values():
+            if not cluster.frozen:
+                limits = inherited.get(cluster.pool, {}) if cluster.pool else {}
+                self._state(ledger, cluster, limits)
+
+    def asked(self, cluster: Cluster) -> datetime:
+        """When muster last changed the cluster's power state; for one that it has just met, now."""
+        return instant(self.fleet.previous.get(cluster.id), "status", "muster", ASKED) or self.now
+
+    def _state(self, ledger: Ledger, cluster: Cluster, inherited: Tree) -> None:
+        before = self.fleet.conditions_before(cluster.id)
+        power = power_view(cluster, before, self.now)
+        path = ("status", "conditions", ("Hibernating",))
+        for type_, stated in power.stated.items():
+            value = {name: part for name, part in stated.items() if name != "type"}
+            ledger.set(cluster.id, ("status", "conditions", (type_,)), value, _POWER)
+        if power.state is not None:
+            ledger.set(cluster.id, ("status", "powerState"), power.state, _POWER)
+        if power.hibernate:
+            ledger.set(cluster.id, ("spec", "powerState"), HIBERNATING, _HIBERNATE_AFTER)
+        elif power.horizon is not None:
+            ledger.set(cluster.id, ("spec", "powerState"), None, _HIBERNATE_AFTER, power.horizon)
+        wait = wait_of(cluster, self._limits(cluster, inherited), power, self.asked(cluster), self.rules)
+        if wait is None:
+            return
+        if self.now >= wait.deadline:
+            ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
+        else:
+            ledger.set(cluster.id, path, ledger.value(cluster.id, path), _TIMEOUT, wait.deadline)
+
+    def _limits(self, cluster: Cluster, inherited: Tree) -> Tree:
+        """The timeouts that apply: what a person wrote on the cluster, else what its pool says now."""
+        obj = self.fleet.objects.get(cluster.id)
+        own = {
+            name: value
+            for name in (TO_RUNNING, TO_HIBERNATING)
+            if obj is not None and (value := obj.spec.get(name)) is not None
+        }
+        return {**inherited, **own}
+
+    def judge(self, ledger: Ledger) -> Iterator[Finding]:
+        """Decide what ConditionPolicies say of every cluster, and yield what failed while they were asked.
+
+        Policies see the cluster with muster's spec in it, the reported status, and as `status.muster` when muster last
+        asked for a power state.
+        """
+        fleet = self.fleet.with_outcomes(d for entries in ledger.entries.values() for d in entries.values())
+        scopes, failures = Scopes.of(fleet, self.now), Failures()
+        for cluster in self.view.clusters.values():
+            if cluster.frozen or cluster.deleting:
+                continue
+            for decision in object_conditions(scopes, self._seen(cluster), self.now, failures):
+                if decision.path[-1][0] not in _STATED:
+                    ledger.add(decision)
+        yield from failures.findings()
+
+    def _seen(self, cluster: Cluster) -> Object:
+        status = {**cluster.body.get("status", {}), "muster": {ASKED: format_time(self.asked(cluster))}}
+        obj = self.fleet.objects.get(cluster.id)
+        return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())

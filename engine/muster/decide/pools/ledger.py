@@ -1,0 +1,67 @@
+"""The fields that a pass decides, collected by object; a later word on a field replaces an earlier one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import leaf_at
+from muster.model.decision import Because, Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import kind_of
+from muster.model.tree import Tree
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a pass decides so far."""
+
+    entries: dict[ObjectId, dict[Path, Decision]] = field(default_factory=dict)
+
+    def set(self, id_: ObjectId, path: Path, value: Tree, because: Because, horizon: datetime | None = None) -> None:
+        """Decide a field; None decides that it is absent."""
+        self.entries.setdefault(id_, {})[path] = Decision(id_, path, value, because, horizon)
+
+    def set_all(self, id_: ObjectId, fields: Mapping[Path, Tree], because: Because) -> None:
+        """Decide several fields of an object for one reason."""
+        for path, value in fields.items():
+            self.set(id_, path, value, because)
+
+    def add(self, decision: Decision) -> None:
+        """Take a decision as it is."""
+        self.entries.setdefault(decision.object, {})[decision.path] = decision
+
+    def value(self, id_: ObjectId, path: Path) -> Tree:
+        """What is decided for a field so far; None where nothing is."""
+        decision = self.entries.get(id_, {}).get(path)
+        return None if decision is None else decision.value
+
+    def forget(self, id_: ObjectId) -> None:
+        """Decide nothing about an object."""
+        self.entries.pop(id_, None)
+
+    def outcomes(self, fleet: Fleet, now: datetime) -> Iterator[Decision]:
+        """Yield every decision, by object and path.
+
+        Where any of them changes what the last run derived, another pass at the same instant may go on from there, so
+        the first such decision carries `now` as its horizon.
+        """
+        again = False
+        for id_, by_path in sorted(self.entries.items()):
+            before, list_keys = fleet.previous.get(id_), kind_of(id_).list_keys
+            for path in by_path:
+                decision = by_path[path]
+                if not again and _differs(before, decision, list_keys):
+                    again, decision = True, replace(decision, horizon=now)
+                yield decision
+
+
+def _differs(before: Tree, decision: Decision, list_keys: Mapping[str, tuple[str, ...]]) -> bool:
+    found, value = leaf_at(before, decision.path, list_keys) if before is not None else (False, None)
+    if not found or decision.value is None:
+        return found or decision.value is not None
+    if isinstance(decision.path[-1], tuple) and isinstance(value, dict):
+        fields = list_keys[".".join(step for step in decision.path if isinstance(step, str))]
+        value = {name: part for name, part in value.items() if name not in fields}
+        return bool(value != {name: part for name, part in decision.value.items() if name not in fields})
+    return bool(value != decision.value)

@@ -1,0 +1,52 @@
+"""What the pools stage says of mistakes and of what it holds back: all texts in one place and one voice."""
+
+from datetime import datetime
+
+from muster.decide.pools.model import Claim, PoolKey
+from muster.fleet.messages import finding
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.finding import Finding
+from muster.model.source import Place
+from muster.model.times import format_time
+
+
+def backing_off(failures: int, due: datetime | None) -> str:
+    """A replacement that broke too."""
+    count = "a replacement" if failures == 0 else f"{failures + 1} replacements in a row"
+    return f"{count} broke as well; the next one is made at {'some time' if due is None else format_time(due)}"
+
+
+def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
+    """A pool on a platform whose clusters cannot hibernate, that wants some to."""
+    return finding(
+        "MUS260",
+        f"{obj.id} keeps {running} of {size} clusters running. Hibernation is not supported on Openstack and VSphere. "
+        "Must set runningCount==size.",
+        place_of(obj.parts, ("spec", "runningCount")),
+        hint=f"Set runningCount to {size}.",
+        object_=obj.id,
+    )
+
+
+def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
+    """Clusters whose pool is gone."""
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    place = Place(some.parts[0].source.label, some.parts[0].line, 1) if some is not None else Place("")
+    return finding(
+        "MUS261",
+        f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",
+        place,
+        hint="To wind a pool down, set its metadata.deletionTimestamp and remove the file when its clusters are gone.",
+    )
+
+
+def unknown_pool(claim: Claim, obj: Object) -> Finding:
+    """A claim on a pool that does not exist."""
+    return finding(
+        "MUS210",
+        f"{claim.id} claims from ClusterPool {claim.pool.name!r}, and namespace {claim.pool.namespace!r} has none such",
+        place_of(obj.parts, ("spec", "clusterPoolName")),
+        hint="A claim lives in the namespace of its pool.",
+        object_=claim.id,
+    )

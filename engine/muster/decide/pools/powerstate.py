@@ -1,0 +1,150 @@
+"""What a cluster is asked to be and what it says it is: the hub's half of hibernation.
+
+The provisioner starts and stops machines and reports what it sees. Between muster's request and that report the
+cluster would look as if nobody had asked; so muster states the request itself, with the reasons that upstream's
+hibernation controller gives, and is silent as soon as the provisioner speaks. Fake clusters have no provisioner:
+their power state follows at once. What only a look at machines and nodes can tell is never decided here.
+
+Source: upstream's hibernation controller (reference section 3), without its probes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from muster.decide.pools.model import HIBERNATING, HIVE, RUNNING, Cluster, annotated, instant, later, span
+from muster.decide.transitions import condition
+from muster.model.tree import Tree, dig, mappings_at
+
+RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
+#: Reasons of the Hibernating condition under which a stop is under way.
+STOP_REASONS = frozenset((STOPPING, "WaitingForMachinesToStop"))
+_UNSUPPORTED = "Unsupported"
+_DELETED = ("ClusterDeploymentDeleted", "ClusterDeployment has been marked for deletion")
+_PAUSED = ("PowerStatePaused", "the powerstate-pause annotation is set")
+
+Conditions = Mapping[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerView:
+    """What is known of a cluster's power: the conditions and the power state as the provisioner reports them, with
+    muster's own statements over them.
+
+    `stated` are the conditions, and `state` the power state, that muster states itself; `hibernate` asks for
+    spec.powerState Hibernating because hibernateAfter has passed; `machines` says what the request amounts to.
+    """
+
+    conditions: Conditions
+    power: str
+    stated: dict[str, Tree] = field(default_factory=dict)
+    state: str | None = None
+    hibernate: bool = False
+    machines: str | None = None
+    horizon: datetime | None = None
+
+
+def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
+    """Condition by type, as the provisioner reports them (for a fake cluster: as muster stated them)."""
+    return {str(c.get("type")): c for c in mappings_at(cluster.body, "status", "conditions")}
+
+
+def power_view(cluster: Cluster, before: Conditions, now: datetime) -> PowerView:
+    """Return what muster states about a cluster's power. `before` are the conditions that the last run derived."""
+    reported = reported_conditions(cluster)
+    silent = PowerView(reported, cluster.power)
+    if annotated(cluster.body, f"{HIVE}/reconcile-pause"):
+        return silent
+    writer = _Writer(reported, before, now)
+    if cluster.deleting:
+        return writer.view("Unknown", ("Hibernating", "Unknown", *_DELETED), ("Ready", "Unknown", *_DELETED))
+    if not cluster.installed:
+        return silent
+    if annotated(cluster.body, f"{HIVE}/powerstate-pause"):
+        return writer.view("Unknown", ("Hibernating", "Unknown", *_PAUSED), ("Ready", "Unknown", *_PAUSED))
+    due = _hibernate_due(cluster, reported)
+    if due is not None and cluster.wanted != HIBERNATING:
+        if now > due:
+            return PowerView(reported, cluster.power, hibernate=True)
+        asked = _ask_to_run(cluster, reported, writer)
+        return PowerView(asked.conditions, asked.power, asked.stated, asked.state, machines=asked.machines,
+                         horizon=due + timedelta(seconds=1))  # fmt: skip
+    if cluster.wanted == HIBERNATING:
+        return _ask_to_stop(cluster, reported, writer)
+    return _ask_to_run(cluster, reported, writer)
+
+
+def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
+    hibernating = reported.get("Hibernating", {})
+    if hibernating.get("status") == "True" or (not hibernating and cluster.power == HIBERNATING):
+        return PowerView(reported, cluster.power)
+    if cluster.fake and dig(cluster.body, "spec", "hibernateAfter") is None:
+        return writer.view(
+            HIBERNATING, ("Hibernating", "True", "Hibernating", "Fake cluster is stopped"), _NOT_READY, machines=None
+        )
+    if hibernating.get("reason") in STOP_REASONS or hibernating.get("reason") == _UNSUPPORTED:
+        return PowerView(reported, cluster.power)
+    stopping = ("Hibernating", "False", STOPPING, "Stopping cluster machines")
+    return writer.view(STOPPING, stopping, _NOT_READY, machines="stop")
+
+
+_NOT_READY = (
+    "Ready", "False", "StoppingOrHibernating",
+    "Cluster is shutting down or hibernating, see Hibernating condition for details",
+)  # fmt: skip
+_RESUMED = (
+    "Hibernating", "False", RESUMING, "Cluster is resuming or running, see Ready condition for details",
+)  # fmt: skip
+
+
+def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
+    hibernating, ready = reported.get("Hibernating", {}), reported.get("Ready", {})
+    if cluster.fake:
+        if cluster.power == RUNNING and ready.get("status") == "True":
+            return PowerView(reported, cluster.power)
+        return writer.view(RUNNING, _RESUMED, ("Ready", "True", RUNNING, "Cluster is running"))
+    started = ready.get("status") == "True" or ready.get("reason") == "StartingMachines"
+    if started or hibernating.get("status") == "False" or (not hibernating and cluster.power == RUNNING):
+        return PowerView(reported, cluster.power)
+    starting = ("Ready", "False", "StartingMachines", "Starting cluster machines (step 1/4)")
+    return writer.view("StartingMachines", _RESUMED, starting, machines="start")
+
+
+def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
+    """The instant after which hibernateAfter asks for hibernation; None where it never does.
+
+    Clusters of a pool wait until they are claimed. The clock runs from the latest of installation, claim and the
+    moment at which the cluster became ready.
+    """
+    limit = span(cluster.body, "spec", "hibernateAfter")
+    claimed = instant(cluster.body, "spec", "clusterPoolRef", "claimedTimestamp")
+    if limit is None or (cluster.pool is not None and (not cluster.claim or claimed is None)):
+        return None
+    ready = reported.get("Ready", {})
+    running = ready.get("status") == "True"
+    if not running and reported.get("Hibernating", {}).get("status", "Unknown") != "Unknown":
+        return None
+    since = [
+        instant(cluster.body, "status", "installedTimestamp"),
+        claimed,
+        instant(ready, "lastTransitionTime") if running else None,
+    ]
+    known = [moment for moment in since if moment is not None]
+    return later(max(known), limit) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes conditions so that lastTransitionTime moves only with the status, whoever said the last word."""
+
+    reported: Conditions
+    before: Conditions
+    now: datetime
+
+    def view(self, power: str, *conditions: tuple[str, str, str, str], machines: str | None = None) -> PowerView:
+        stated = {type_: self._condition(type_, *rest) for type_, *rest in conditions}
+        return PowerView({**self.reported, **stated}, power, stated, power, machines=machines)
+
+    def _condition(self, type_: str, status: str, reason: str, message: str) -> Tree:
+        last = self.before.get(type_) or self.reported.get(type_)
+        return condition(last, status=status, reason=reason, message=message, now=self.now)

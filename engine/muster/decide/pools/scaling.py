@@ -1,0 +1,110 @@
+"""How many clusters a pool creates and which it deletes in one pass, within its budgets.
+
+Source: upstream's reconcile (reference section 2, steps 5 and 7 to 9). After clusters that are marked for removal, a
+pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
+that a waiting claim is served before anything is tidied up; the next pass does the rest.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from muster.decide.pools.buckets import Buckets
+from muster.decide.pools.model import Cluster, Pool
+from muster.decide.pools.rules import Rules
+
+_UNLIMITED = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass does: `create` that many clusters, and mark these for deletion, in order. `replaced` are those of
+    them that are broken; `held` are broken or stale clusters that something holds back. `blocked` says that clusters
+    should be created and a dependency is missing, `asked` that dependencies had to be looked at."""
+
+    create: int = 0
+    delete: tuple[Cluster, ...] = ()
+    replaced: tuple[Cluster, ...] = ()
+    held: tuple[Cluster, ...] = ()
+    asked: bool = False
+    blocked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What stands in the way of a pass: whether a dependency is missing, how many customizations are free (None: the
+    pool has no inventory), and which clusters may be replaced now."""
+
+    missing: bool
+    customizations: int | None
+    replaceable: Callable[[Cluster], bool]
+
+
+def capacity_of(pool: Pool, buckets: Buckets) -> int:
+    """How many more clusters the pool may hold; claimed and deleting ones count."""
+    return _UNLIMITED if pool.max_size is None else pool.max_size - buckets.total
+
+
+def concurrency_of(pool: Pool, buckets: Buckets) -> int:
+    """How many more clusters may be installed or deleted at the same time."""
+    if pool.max_concurrent is None:
+        return _UNLIMITED
+    return max(0, pool.max_concurrent - len(buckets.installing) - len(buckets.deleting))
+
+
+def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules) -> Plan:
+    """Return what a pass does with a pool that is kept. `buckets` are those after assignment."""
+    slots = concurrency_of(pool, buckets)
+    marked = _movable(buckets.marked)[:slots]
+    slots -= len(marked)
+    drift = buckets.unclaimed - pool.size - waiting
+    if slots <= 0:
+        return Plan(delete=marked)
+    asked = blocked = False
+    capacity = capacity_of(pool, buckets)
+    if drift < 0 and capacity > 0:
+        asked, blocked = True, means.missing
+        wanted = min(-drift, capacity, slots, _UNLIMITED if means.customizations is None else means.customizations)
+        if not blocked and (wanted > 0 or rules.starved_by_dependencies):
+            return Plan(create=wanted, delete=marked, asked=True)
+        if rules.starved_by_dependencies:
+            return Plan(delete=marked, asked=True, blocked=True)
+    replaced, held = _replaced(buckets, drift, slots, means)
+    excess = () if buckets.broken else _excess(buckets, min(drift, slots))
+    broken = replaced if buckets.broken else ()
+    return Plan(delete=(*marked, *replaced, *excess), replaced=broken, held=held, asked=asked, blocked=blocked)
+
+
+def _replaced(
+    buckets: Buckets, drift: int, slots: int, means: Means
+) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
+    """The broken clusters, or the one stale cluster, that go now, and those that are held back."""
+    candidates = _movable(buckets.broken)
+    if not candidates and drift == 0 and not buckets.installing:
+        candidates = _movable(buckets.stale)
+        slots = 1
+    go: list[Cluster] = []
+    held: list[Cluster] = []
+    for cluster in candidates:
+        if len(go) == slots:
+            break
+        (go if means.replaceable(cluster) else held).append(cluster)
+    return tuple(go), tuple(held)
+
+
+def _excess(buckets: Buckets, number: int) -> tuple[Cluster, ...]:
+    """The clusters that could serve a claim last go first: installing, newest first; then standby, then assignable,
+    oldest first."""
+    ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable))
+    return ordered[: max(0, number)]
+
+
+def wind_down(pool: Pool, buckets: Buckets) -> Plan:
+    """Return what a pass does with a pool that is being deleted: what is marked goes, then all that is unclaimed."""
+    unclaimed = chain(buckets.marked, buckets.installing, buckets.standby, buckets.assignable, buckets.broken)
+    return Plan(delete=_movable(unclaimed)[: concurrency_of(pool, buckets)])
+
+
+def _movable(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+    """Without the clusters that cannot be read."""
+    return tuple(cluster for cluster in clusters if not cluster.frozen)

@@ -1,0 +1,192 @@
+"""The pools stage: one pass over all pools, claims and clusters, as upstream's controllers would make one.
+
+Power states and timeouts first, because the policies that sort clusters into buckets read them; then each pool;
+then the claims, which look at links as they were before the pass. The manifests of clusters are carried from the
+last run and changed where the pass changes them. Everything is read once (`survey`) and the cost is linear.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.decide.budgets import allowance
+from muster.decide.pools import messages
+from muster.decide.pools.buckets import shown_bucket
+from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
+from muster.decide.pools.clusters import ASKED, ClusterPass
+from muster.decide.pools.dependencies import Dependencies
+from muster.decide.pools.inventory import Stock
+from muster.decide.pools.ledger import Ledger
+from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
+from muster.decide.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
+from muster.decide.pools.pools import World, pass_over
+from muster.decide.pools.rules import rules_of
+from muster.decide.pools.survey import survey
+from muster.decide.transitions import condition
+from muster.fleet.fleet import Fleet
+from muster.model.decision import Because, Outcome
+from muster.model.finding import Finding
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
+from muster.model.times import format_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+OWNER_ROLE = "hive-claim-owner"
+_CARRIED = Because("pools", text="as muster declared it before")
+_CLAIMS = Because("claims")
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Outcome]:
+    """Decide one pass over every pool, claim and cluster."""
+    rules = rules_of(fleet.settings)
+    view = survey(fleet, now, rules)
+    if not (view.pools or view.clusters or view.claims):
+        return
+    ledger = Ledger()
+    clusters = ClusterPass(fleet, view, now, rules)
+    world = World(
+        fleet=fleet,
+        view=view,
+        ledger=ledger,
+        stock=Stock.of(fleet, now),
+        dependencies=Dependencies.of(fleet),
+        allowance=allowance(fleet, now),
+        taken=set(view.names),
+        owners={},
+        now=now,
+        rules=rules,
+    )
+    pools = {pool.key: pool for pool in view.pools}
+    _carry(world, pools)
+    clusters.states(ledger)
+    yield from clusters.judge(ledger)
+    for pool in view.pools:
+        yield from pass_over(world, pool)
+    yield from _claims(world, pools)
+    yield from _orphans(world, pools)
+    _remember(world, clusters)
+    for decision in world.stock.decisions():
+        ledger.add(decision)
+    yield from ledger.outcomes(fleet, now)
+
+
+def _carry(world: World, pools: dict[PoolKey, Pool]) -> None:
+    """Decide again what muster has declared of clusters and claims; only the timeouts follow their pool."""
+    for cluster in world.view.clusters.values():
+        if cluster.frozen:
+            continue
+        fields = carried(world.fleet.previous.get(cluster.id))
+        own = obj.spec if (obj := world.fleet.objects.get(cluster.id)) is not None else {}
+        if "powerState" in own and cluster.settled:
+            fields.pop(("spec", "powerState"), None)
+        if cluster.declared and (pool := pools.get(cluster.pool or PoolKey("", ""))) is not None:
+            for name in (TO_RUNNING, TO_HIBERNATING):
+                fields.pop(("spec", name), None)
+            fields |= {path: value for path, value in timeouts(pool).items() if path[1] not in own}
+        world.ledger.set_all(cluster.id, fields, _CARRIED)
+    for claim in world.view.claims.values():
+        if not claim.frozen:
+            fields = carried(world.fleet.previous.get(claim.id))
+            if world.rules.stamps_creation and dig(claim.body, "metadata", "creationTimestamp") is None:
+                fields["metadata", "creationTimestamp"] = format_time(world.now)
+            world.ledger.set_all(claim.id, fields, _CARRIED)
+
+
+def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+    """Decide what becomes of every claim, and mark the clusters of those that have ended."""
+    for claim in world.view.claims.values():
+        if claim.frozen:
+            assigned = CLUSTER_DEPLOYMENT.id(claim.cluster, claim.cluster)
+            if owner := world.fleet.before(assigned, "status", "muster", "owner"):
+                world.owners[claim.cluster] = owner
+            continue
+        pool = pools.get(claim.pool)
+        linked_now = world.ledger.value(claim.id, ("spec", "namespace")) not in (None, claim.cluster)
+        if not linked_now:
+            before = world.fleet.conditions_before(claim.id)
+            _carry_out(world, claim, fate_of(claim, world.view, pool, before, world.now, world.rules))
+        if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
+            yield messages.unknown_pool(claim, world.fleet.objects[claim.id])
+    lost = {(id_.namespace, id_.name) for id_ in world.view.lost_claims}
+    for cluster in world.view.clusters.values():
+        leaving = cluster.frozen or cluster.marked or cluster.deleting
+        if not leaving and cluster.pool is not None and (cluster.pool.namespace, cluster.claim) in lost:
+            _mark(world, cluster)
+
+
+def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
+    ledger, before = world.ledger, world.fleet.conditions_before(claim.id)
+    if fate.released and dig(world.fleet.objects[claim.id].body, "metadata", "deletionTimestamp") is not None:
+        ledger.forget(claim.id)
+        return
+    if fate.ends:
+        ledger.set(claim.id, ("metadata", "deletionTimestamp"), format_time(world.now), _CLAIMS)
+    if fate.cleared:
+        ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
+    if fate.lifetime is not None:
+        ledger.set(claim.id, ("status", "lifetime"), fate.lifetime, _CLAIMS)
+    for said in fate.said:
+        decided = condition(
+            before.get(said.type), status=said.status, reason=said.reason, message=said.message, now=world.now
+        )
+        ledger.set(claim.id, ("status", "conditions", (said.type,)), decided, _CLAIMS)
+    for type_ in (PENDING, CLUSTER_RUNNING):
+        path = ("status", "conditions", (type_,))
+        if type_ in before and ledger.value(claim.id, path) is None:
+            value = {name: part for name, part in before[type_].items() if name != "type"}
+            ledger.set(claim.id, path, value, _CARRIED)
+    if fate.horizon is not None:
+        ends = ("metadata", "deletionTimestamp")
+        ledger.set(claim.id, ends, ledger.value(claim.id, ends), _CLAIMS, fate.horizon)
+    if fate.removes is not None:
+        _mark(world, fate.removes)
+    if fate.owns is not None and (subjects := mappings_at(claim.body, "spec", "subjects")):
+        world.owners[fate.owns.name] = {"role": OWNER_ROLE, "subjects": subjects}
+
+
+def _mark(world: World, cluster: Cluster) -> None:
+    """Ask the pool to delete a cluster, within its budget."""
+    path = ("metadata", "annotations")
+    annotations = {**mapping_at(world.ledger.value(cluster.id, path)), REMOVE: "true"}
+    world.ledger.set(cluster.id, path, dict(sorted(annotations.items())), _CLAIMS)
+
+
+def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+    """Clusters whose pool is gone stay; those that are marked go, for nobody else will delete them."""
+    if world.fleet.unidentified:
+        return
+    for key, members in sorted(world.view.of_pool.items()):
+        if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
+            continue
+        for cluster in members:
+            if cluster.marked and not cluster.deleting and not cluster.frozen:
+                stamp = format_time(world.now)
+                world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, Because("pools"))
+        left = sorted(cluster.name for cluster in members if not cluster.deleting)
+        if left:
+            known = (world.fleet.objects.get(cluster.id) for cluster in members)
+            yield messages.orphaned(key, left, next((obj for obj in known if obj is not None), None))
+
+
+def _remember(world: World, clusters: ClusterPass) -> None:
+    """Record what the next run has to know of each cluster, and who may use it."""
+    known = world.view.clusters
+    for id_, entries in world.ledger.entries.items():
+        if id_.kind != "ClusterDeployment":
+            continue
+        cluster = known.get(id_)
+        if cluster is not None and cluster.pool is None:
+            continue
+        record: Tree = {}
+        if cluster is not None:
+            record["bucket"] = shown_bucket(cluster, world.decided(id_)).value
+        asked = entries.get(("spec", "powerState"))
+        changed = cluster is None or (asked is not None and asked.value != cluster.wanted)
+        record[ASKED] = format_time(world.now if changed or cluster is None else clusters.asked(cluster))
+        if cluster is not None and (id_ in world.fleet.objects or _was_reported(world.fleet, cluster)):
+            record["reported"] = True
+        if id_.name in world.owners:
+            record["owner"] = world.owners[id_.name]
+        world.ledger.set(id_, ("status", "muster"), record, _CARRIED)
+
+
+def _was_reported(fleet: Fleet, cluster: Cluster) -> bool:
+    return fleet.before(cluster.id, "status", "muster", "reported") is True

@@ -1,0 +1,184 @@
+"""One look at everything that pools are made of: pools, claims and clusters, sorted and joined, in linear time."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.pools.model import (
+    FAKE,
+    OLDEST,
+    Claim,
+    Cluster,
+    Pool,
+    PoolKey,
+    annotated,
+    instant,
+    marked_for_removal,
+    text,
+)
+from muster.decide.pools.rules import Rules
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import overlay
+from muster.fleet.objects import Object
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind
+from muster.model.tree import Tree, dig, mapping_at
+
+_NO_STATUS: Tree = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the pools stage looks at, as it was before this pass.
+
+    `clusters` holds every ClusterDeployment that still exists, by name and namespace in that order of the id;
+    `gone` those that the provisioner has reported to be gone since. `lost_claims` are claims whose file a person
+    has removed. `stems` counts in how many namespaces a pool of each name lives.
+    """
+
+    pools: tuple[Pool, ...]
+    clusters: Mapping[ObjectId, Cluster]
+    claims: Mapping[ObjectId, Claim]
+    of_pool: Mapping[PoolKey, tuple[Cluster, ...]]
+    claims_on: Mapping[PoolKey, tuple[Claim, ...]]
+    gone: frozenset[ObjectId]
+    lost_claims: frozenset[ObjectId]
+    names: frozenset[str]
+    namesakes: Mapping[str, int]
+
+    def cluster_called(self, name: str) -> Cluster | None:
+        """The cluster in the namespace of its own name: how claims name clusters."""
+        return self.clusters.get(CLUSTER_DEPLOYMENT.id(name, name)) if name else None
+
+
+def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
+    """Read the fleet."""
+    pools = tuple(Pool.of(obj.id, obj.body, deleting=obj.deleting) for obj in fleet.of(CLUSTER_POOL))
+    missing = now if rules.stamps_creation else OLDEST
+    clusters: dict[ObjectId, Cluster] = {}
+    gone: set[ObjectId] = set()
+    for id_ in _ids(fleet, CLUSTER_DEPLOYMENT):
+        cluster = _cluster(fleet, id_, missing)
+        if cluster is None:
+            gone.add(id_)
+        else:
+            clusters[id_] = cluster
+    claims = {id_: _claim(fleet, id_, missing) for id_ in _ids(fleet, CLUSTER_CLAIM) if _declared(fleet, id_)}
+    lost = frozenset(id_ for id_ in _ids(fleet, CLUSTER_CLAIM) if id_ not in claims)
+    of_pool: dict[PoolKey, list[Cluster]] = defaultdict(list)
+    for cluster in sorted(clusters.values(), key=lambda c: c.age_key):
+        if cluster.pool is not None:
+            of_pool[cluster.pool].append(cluster)
+    claims_on: dict[PoolKey, list[Claim]] = defaultdict(list)
+    for claim in sorted(claims.values(), key=lambda c: c.age_key):
+        claims_on[claim.pool].append(claim)
+    namesakes: dict[str, int] = defaultdict(int)
+    for pool in pools:
+        namesakes[pool.id.name] += 1
+    return Survey(
+        pools=pools,
+        clusters=clusters,
+        claims=claims,
+        of_pool={key: tuple(members) for key, members in of_pool.items()},
+        claims_on={key: tuple(waiting) for key, waiting in claims_on.items()},
+        gone=frozenset(gone),
+        lost_claims=lost,
+        names=frozenset(id_.name for id_ in clusters),
+        namesakes=namesakes,
+    )
+
+
+def _ids(fleet: Fleet, kind: Kind) -> Iterator[ObjectId]:
+    """Every object of a kind in the inputs or in the last run's derived part, sorted."""
+    ids = {
+        id_
+        for ids in (fleet.objects, fleet.previous)
+        for id_ in ids
+        if (id_.group, id_.kind) == (kind.group, kind.name)
+    }
+    return iter(sorted(ids))
+
+
+def _declared(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether an input still stands for the object, or may stand in a file that could not be read."""
+    return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
+
+
+def _cluster(fleet: Fleet, id_: ObjectId, missing: datetime) -> Cluster | None:
+    """The view of a cluster; None for one that is gone, or that no more than a report speaks of."""
+    obj, before = fleet.objects.get(id_), fleet.previous.get(id_)
+    declared = dig(before, "spec", "clusterName") is not None
+    frozen = id_ in fleet.broken or (obj is None and fleet.unidentified)
+    if not frozen and _is_gone(obj, before, declared=declared):
+        return None
+    reported = obj.body if obj is not None else None
+    body = _joined(reported, before, obj)
+    pool = PoolKey(text(body, "spec", "clusterPoolRef", "namespace"), text(body, "spec", "clusterPoolRef", "poolName"))
+    return Cluster(
+        id=id_,
+        body=body,
+        pool=pool if pool.name else None,
+        created=instant(body, "metadata", "creationTimestamp") or missing,
+        claim=text(body, "spec", "clusterPoolRef", "claimName"),
+        installed=dig(body, "spec", "installed") is True,
+        wanted=text(body, "spec", "powerState"),
+        power=text(body, "status", "powerState"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        marked=marked_for_removal(body),
+        version=text(body, "metadata", "annotations", "hive.openshift.io/cluster-pool-spec-hash"),
+        customization=text(body, "spec", "clusterPoolRef", "clusterDeploymentCustomization", "name"),
+        frozen=frozen,
+        declared=declared,
+    )
+
+
+def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
+    """Whether the object exists no more.
+
+    A person's own object is gone with its file. One that muster declares is gone when it was marked for deletion
+    and the provisioner either says so (condition Provisioned, reason Deprovisioned) or has removed its report.
+    """
+    if not declared:
+        return obj is None or dig(obj.body, "spec", "clusterName") is None
+    if dig(before, "metadata", "deletionTimestamp") is None:
+        return False
+    if obj is None:
+        return dig(before, "status", "muster", "reported") is True
+    return any(
+        condition.get("type") == "Provisioned" and condition.get("reason") == "Deprovisioned"
+        for condition in dig(obj.body, "status", "conditions") or ()
+        if isinstance(condition, dict)
+    )
+
+
+def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
+    """Inputs with muster's metadata and spec over them. Of a fake cluster muster itself decides the status."""
+    over = {name: before[name] for name in ("metadata", "spec") if name in before} if before else {}
+    if obj is not None and "powerState" in obj.spec and _settled(before):
+        over["spec"] = {name: value for name, value in over["spec"].items() if name != "powerState"}
+    if before and annotated(before, FAKE):
+        over["status"] = {k: v for k, v in mapping_at(before, "status").items() if k != "muster"}
+    if not reported:
+        return over
+    return overlay(reported, over, obj.kind.list_keys) if over and obj else reported
+
+
+def _settled(before: Tree) -> bool:
+    """Whether muster has given the cluster to a claim: then a power state that a person writes counts."""
+    return bool(dig(before, "spec", "clusterPoolRef", "claimName"))
+
+
+def _claim(fleet: Fleet, id_: ObjectId, missing: datetime) -> Claim:
+    """The view of a claim."""
+    obj, before = fleet.objects.get(id_), fleet.previous.get(id_)
+    body = _joined(obj.body if obj else None, before, obj)
+    return Claim(
+        id=id_,
+        body=body,
+        pool=PoolKey(id_.namespace, text(body, "spec", "clusterPoolName")),
+        created=instant(body, "metadata", "creationTimestamp") or missing,
+        cluster=text(body, "spec", "namespace"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        frozen=id_ in fleet.broken or obj is None,
+    )

@@ -1,0 +1,92 @@
+"""Clusters that never woke up or never fell asleep: the two timeouts of the seed.
+
+A wait begins when the power state was asked for and the Hibernating condition says that the change is under way,
+and counts from the latest of the condition's transition, the moment the cluster was last ready, and the request.
+So a request that came while an earlier stop was unfinished counts from the request, and a cluster that has run for
+days is not given up for one bad poll. When the limit is reached the Hibernating condition says FailedToStart or
+FailedToStop. There is no limit by default, and none for fake clusters, whose power state changes at once.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING
+from muster.decide.pools.model import HIBERNATING, RUNNING, Cluster, instant, later, span
+from muster.decide.pools.powerstate import RESUMING, STOP_REASONS, PowerView, reported_conditions
+from muster.decide.pools.rules import Rules
+from muster.decide.transitions import condition
+from muster.model.times import format_duration, format_time
+from muster.model.tree import Tree
+
+FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A change of power state that has a limit: until when it may take, and what is said when it took longer."""
+
+    deadline: datetime
+    reason: str
+    message: str
+
+
+def wait_of(cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules) -> Wait | None:
+    """Return the limited wait that a cluster is in; None where it waits for nothing or has no limit.
+
+    `timeouts` are the limits that apply, by the names of their fields; `asked` is when muster last changed
+    spec.powerState.
+    """
+    if cluster.fake or not cluster.installed or cluster.deleting:
+        return None
+    if not rules.stop_timeout:
+        return _upstream_wait(cluster, timeouts)
+    hibernating = view.conditions.get("Hibernating", {})
+    reason = hibernating.get("reason")
+    if hibernating.get("status") != "False" or view.power == (cluster.wanted or RUNNING):
+        return None
+    since = _since(view, asked)
+    if cluster.wanted in ("", RUNNING) and reason in {RESUMING, *STOP_REASONS}:
+        return _wait(timeouts, TO_RUNNING, since, FAILED_TO_START, "start", "resume")
+    if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
+        return _wait(timeouts, TO_HIBERNATING, since, FAILED_TO_STOP, "stop", "hibernate")
+    return None
+
+
+def _since(view: PowerView, asked: datetime | None) -> datetime | None:
+    """From when on the wait counts: a condition's transition, but not before the cluster stopped being ready."""
+    ready = view.conditions.get("Ready", {})
+    moments = [
+        instant(view.conditions.get("Hibernating", {}), "lastTransitionTime"),
+        instant(ready, "lastTransitionTime") if ready.get("status") == "False" else None,
+        asked,
+    ]
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
+def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
+    """Upstream's only timeout, with all of its conditions (reference section 2.1)."""
+    reported = reported_conditions(cluster)
+    hibernating = reported.get("Hibernating", {})
+    if "ProvisionStopped" not in reported or cluster.wanted != RUNNING or cluster.power in (RUNNING, HIBERNATING):
+        return None
+    if hibernating.get("reason") != RESUMING:
+        return None
+    since = instant(hibernating, "lastTransitionTime")
+    return _wait(timeouts, TO_RUNNING, since, FAILED_TO_START, "start", "resume")
+
+
+def _wait(timeouts: Tree, field: str, since: datetime | None, reason: str, verb: str, doing: str) -> Wait | None:
+    limit = span(timeouts, field)
+    deadline = later(since, limit) if since is not None and limit is not None else None
+    if limit is None or since is None or deadline is None:
+        return None
+    message = (
+        f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}: "
+        f"it was asked to {doing} at {format_time(since)}"
+    )
+    return Wait(deadline, reason, message)
+
+
+def failed_condition(wait: Wait, before: Tree, now: datetime) -> Tree:
+    """Return the Hibernating condition of a cluster whose wait is over."""
+    return condition(before, status="False", reason=wait.reason, message=wait.message, now=now)

@@ -1,0 +1,35 @@
+"""The cases of Hive's controllers that the project ships all pass, by both rulebooks where they differ."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import hive
+from tests.conformance.__main__ import main
+
+CASES = Path(__file__).parent / "cases"
+
+
+def test_every_case_passes() -> None:
+    outcomes = hive.run(CASES)
+    assert len(outcomes) > 120
+    assert [outcome for outcome in outcomes if outcome.status == "failed"] == []
+
+
+def test_every_deliberate_difference_is_tested_and_is_one() -> None:
+    """A difference that upstream's expectation would satisfy too is none."""
+    cases = {case["id"]: case for case in hive.load(CASES)}
+    assert set(hive.SEED) <= set(cases)
+    for name in hive.SEED:
+        assert hive.outcome_of(cases[name], "seed", name).status == "failed"
+
+
+def test_a_failure_is_named_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (CASES / "hive.yaml").read_text(encoding="utf-8")
+    start = text.index("- id: pool-scale-up\n")
+    case = text[start : text.index("\n- id: ", start)]
+    (tmp_path / "one.yaml").write_text("cases:\n" + case.replace("count: 2", "count: 3"), encoding="utf-8")
+    assert main(["hive", "--cases", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED pool-scale-up\n  expected create {'count': 3" in printed
+    assert "actual   create {'count': 2" in printed
