@@ -23,13 +23,13 @@ member_dot     : member "." field
 member_opt_dot : member "." OPTIONAL field
 member_opt_index : member "[" OPTIONAL expr "]"
 field          : IDENT | ESC_IDENT
-list_lit       : "[" "]" | "[" _listinits "]" | "[" _listinits "," "]"
+list_lit       : "[" "]" | "[" "," "]" | "[" _listinits "]" | "[" _listinits "," "]"
 _listinits     : listinit | _listinits "," listinit
 listinit       : [OPTIONAL] expr
-map_lit        : "{" "}" | "{" _mapinits "}" | "{" _mapinits "," "}"
+map_lit        : "{" "}" | "{" "," "}" | "{" _mapinits "}" | "{" _mapinits "," "}"
 _mapinits      : mapinit | _mapinits "," mapinit
 mapinit        : [OPTIONAL] expr ":" expr
-member_object  : member "{" "}" | member "{" _fieldinits "}" | member "{" _fieldinits "," "}"
+member_object  : member "{" "}" | member "{" "," "}" | member "{" _fieldinits "}" | member "{" _fieldinits "," "}"
 _fieldinits    : fieldinit | _fieldinits "," fieldinit
 fieldinit      : [OPTIONAL] field ":" expr
 exprlist       : _exprs

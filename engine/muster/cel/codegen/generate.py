@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.cel import ast
-from muster.cel.closures import guarded, weight_of
+from muster.cel.closures import Frame, build, guarded, weight_of
 from muster.cel.codegen.logic import Captured, Logic
 from muster.cel.codegen.macros import Macros
 from muster.cel.codegen.operators import Operators
@@ -18,7 +18,7 @@ from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
 from muster.cel.runtime.budget import FREE, Meter, spend
-from muster.cel.types import BOOL, DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
+from muster.cel.types import DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
 from muster.cel.values import UInt
 
 Body = Callable[[Mapping[str, Any], Meter], Any]
@@ -150,7 +150,8 @@ class _Generator:
             constant.__class__ is float and abs(constant) < float("inf")
         )
         text = ascii(constant) if plain else self.writer.constant(constant)
-        text = f"({text})" if text.startswith("-") else text
+        # In parentheses, because an attribute may be asked of it.
+        text = f"({text})" if text[0] in "-.0123456789" else text
         return Value(text, kind, fails=False, simple=True, constant=constant, likely=kind)
 
     def ident(self, node: ast.Ident, *, guarded: bool) -> Value:
@@ -168,9 +169,7 @@ class _Generator:
 
     def operand(self, node: ast.Node) -> Value:
         """Return a value that something is selected from."""
-        if isinstance(node, ast.Ident) and not access.holds_time(self.types.get(node.id, BOOL)):
-            return self.ident(node, guarded=False)
-        return self.value(node)
+        return self.ident(node, guarded=False) if isinstance(node, ast.Ident) else self.range_(node)
 
     def converted(self, node: ast.Node, value: Value, *, hot: bool = False) -> Value:
         """Read times and durations from text where the type of an access says so."""
@@ -189,7 +188,7 @@ class _Generator:
         if isinstance(kind, NullableType) and kind.element in _TABLES:
             first, local = self.operators.named(value)
             return Value(f"(None if {first} is None else {_TABLES[kind.element][0]}[{local}])")
-        if access.holds_time(kind) and not self.only_traversed(node):
+        if access.holds_time(kind):
             reader = self.writer.constant(lambda data: access.convert(data, kind, "the value"))
             return Value(f"{reader}({value.text})")
         return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
@@ -203,21 +202,36 @@ class _Generator:
             return Value(f"{table}[{value.text}]", name)
         return self.value(node)
 
-    def only_traversed(self, _node: ast.Node) -> bool:
-        return False
+    def range_(self, node: ast.Node) -> Value:
+        """Return what a loop goes over or an item is taken from: times in it are read one by one, not all beforehand."""
+        match node:
+            case ast.Ident():
+                return self.ident(node, guarded=True)
+            case ast.Select():
+                return self.select(node)
+            case ast.Index():
+                return self.index(node)
+        return self.value(node)
 
     def select(self, node: ast.Select) -> Value:
         operand = self.operand(node.operand)
         if node.optional:
             return Value(f"optional_select({operand.text}, {node.field!a})")
-        return Value(f"{operand.text}[{node.field!a}]")
+        return self.item(operand, f"{node.field!a}")
+
+    @staticmethod
+    def item(operand: Value, key: str) -> Value:
+        """Return `operand[key]` for a text; through the helper where Python would warn that it cannot work."""
+        if operand.kind not in ("", "map"):
+            return Value(f"select({operand.text}, {key})")
+        return Value(f"{operand.text}[{key}]")
 
     def index(self, node: ast.Index) -> Value:
         operand, key = self.operand(node.operand), self.value(node.index)
         if node.optional:
             return Value(f"optional_index({operand.text}, {key.text})")
         if key.is_constant and key.kind == "string":
-            return Value(f"{operand.text}[{key.text}]")
+            return self.item(operand, key.text)
         if key.is_constant and key.kind == "int" and key.constant >= 0:
             first, name = self.operators.named(operand)
             return Value(f"({name}[{key.text}] if {first}.__class__ is list else index({name}, {key.text}))")
@@ -268,6 +282,8 @@ class _Generator:
             return self.logic.choice(condition, self.captured(node.args[1]), self.captured(node.args[2]))
         operand = self.term if name in _ORDERS or name in _ARITHMETIC else self.value
         args = [operand(arg) for arg in ast.children(node)]
+        if all(arg.is_constant for arg in args) and name not in ("!_", "-_") and not name[0].isalpha():
+            return self.worked_out(node, args)
         if name in ("_==_", "_!=_"):
             return self.operators.equality(args[0], args[1], node.offset, negated=name == "_!=_")
         if name in _ORDERS:
@@ -283,6 +299,15 @@ class _Generator:
         if name == "-_":
             return Value(f"negate({args[0].text})", args[0].kind if args[0].kind in ("int", "double") else UNKNOWN)
         return self.function_call(node, args)
+
+    def worked_out(self, node: ast.Call, args: list[Value]) -> Value:
+        """Return an operation on constants, done now."""
+        operation = replace(node, args=tuple(ast.Literal(node.id, node.offset, arg.constant) for arg in args))
+        try:
+            result = build(operation, self.env, {})(Frame({}, [FREE]))
+        except EvaluationError:
+            return Value("fail()")
+        return self.literal(result)
 
     def function_call(self, node: ast.Call, args: list[Value]) -> Value:
         name, member = node.function, node.target is not None
@@ -336,7 +361,7 @@ class _Generator:
     # -- comprehensions -----------------------------------------------------------------------------------------
 
     def macro(self, node: ast.Macro) -> Value:
-        source = self.value(node.range)
+        source = self.range_(node.range)
         items = self.macros.items(source, two=len(node.variables) == 2)
         self.macros.charge(items, weight_of(node), node.offset)
         kinds = access.element_kinds(self.types.get(node.range.id), len(node.variables))

@@ -12,7 +12,7 @@ from muster.cel.library.registry import Function, plain
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.temporal import EPOCH, SECOND, instant_ns, rate_of, span_ns, watch
 
-_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+_OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
 
 
 @cache
@@ -24,7 +24,7 @@ def zone(name: str) -> tzinfo:
             offset = timedelta(hours=hours, minutes=minutes)
             return timezone(-offset if match[1] == "-" else offset)
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(name or "UTC")
     except (ValueError, OSError, LookupError):
         raise EvaluationError(f"{shown(name)} is not a time zone such as Europe/Berlin or +02:00") from None
 

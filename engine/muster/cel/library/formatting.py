@@ -14,6 +14,8 @@ from muster.cel.values import Optional, TypeValue, UInt
 
 _CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
 _MAX_PRECISION = 1_000
+_WORDS = ("NaN", "Infinity", "-Infinity")
+"""Texts that the clauses for doubles take as the doubles that JSON cannot write."""
 
 
 def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
@@ -100,7 +102,7 @@ def _decimal(value: Any, _precision: int | None, _verb: str) -> str:
 
 
 def _number(name: str, value: Any) -> float:
-    if value.__class__ in (float, int, UInt):
+    if value.__class__ in (float, int, UInt) or value in _WORDS:
         return float(value)
     raise _error(f"{name} clause can only be used on doubles", value)
 

@@ -18,7 +18,7 @@ def of(value: Any) -> Optional:
 
 def of_non_zero(value: Any) -> Optional:
     """`optional.ofNonZeroValue(x)`: none for null, false, 0 and what is empty."""
-    if isinstance(value, (TypeValue, datetime)) or (value if not isinstance(value, Optional) else value.present):
+    if isinstance(value, (TypeValue, datetime, Optional)) or value:
         return Optional(value, present=True)
     return NONE
 
