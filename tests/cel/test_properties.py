@@ -5,6 +5,7 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -82,3 +83,25 @@ def test_evaluating_again_and_traced_gives_the_same(seed: int, depth: int) -> No
     once, again, traced = program.run(data), program.run(data), program.run(data, trace=True)
     assert (comparable(once.value), once.horizon, once.cost) == (comparable(again.value), again.horizon, again.cost)
     assert comparable(once.value) == comparable(traced.value)
+
+
+HEAVY = """
+s.contains(s) | s.matches('a+b') | s.split('a') | s.split('').join('-') | s.replace('a', 'b') | s.replace('', 'xyz')
+strings.join(',') | s == s | labels == labels | s in strings | strings.exists(a, a in strings) | strings.sort()
+sets.equivalent(strings, strings) | strings.distinct() | '%s%s'.format([strings, s]).size() | s.findAll('a')
+strings.map(a, a + a).join('') | strings.map(a, [a]).flatten() | labels.transformMap(k, v, k + v) | s.indexOf('b')
+regex.replace(s, 'a', 'bb') | lists.range(500).map(n, n) | ints.map(a, ints.map(b, [a, b])).flatten().size()
+cel.bind(t, s + s, t + t).size() | strings.sortBy(a, a.size()) | strings.max() | s < s | s.upperAscii().reverse()
+strings + strings | base64.encode(bytes(s))
+"""
+
+
+@pytest.mark.parametrize("text", [text.strip() for text in re.split(r"[|\n]", HEAVY) if text.strip()])
+def test_the_estimate_covers_heavy_work_on_large_data(text: str) -> None:
+    program = cel.compile(text, ENV)
+    most = estimate(program.node, cel.inspect(text, ENV)).max
+    for seed in range(4):
+        data = {name: swollen(Random(seed), WORLD[name], value) for name, value in world(Random(seed)).items()}
+        result = program.run(data)
+        assert result.error is None
+        assert result.cost <= most

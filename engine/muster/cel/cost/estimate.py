@@ -178,12 +178,22 @@ class _Walk:
             case "_?_:_":
                 own = ZERO
                 total = ONE + costs[0] + Range(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
+            case "lists.range":
+                size = self._counted(node)
+                return sum(costs, ONE + size.items().or_nothing), size
             case _:
                 own = call_cost(function, arguments)
                 total = sum(costs, own)
         if own.max > 1:
             self._blame(node, [extent for _, extent in arguments])
         return total, result_extent(function, arguments, self.type_of(node), described(node))
+
+    def _counted(self, node: ast.Call) -> Extent:
+        """Return the extent of `lists.range(n)`: known where `n` is written out."""
+        limit = node.args[0].value if node.args and isinstance(node.args[0], ast.Literal) else None
+        if isinstance(limit, int):
+            return Extent(max(limit, 0), max(limit, 0), "", SCALAR)
+        return Extent(0, DEFAULT_ITEMS, described(node), SCALAR, assumed=True)
 
     def _macro(self, node: ast.Macro) -> tuple[Range, Extent]:
         ranged_cost = self.visit(node.range)
@@ -209,7 +219,7 @@ class _Walk:
 
     def _elements(self, node: ast.Macro, ranged: Extent) -> tuple[Extent, Extent]:
         path = f"{described(node.range)}[]"
-        value = ranged.element or Extent(0, None, path)
+        value = ranged.element or Extent(0, None, path, assumed=True)
         return ranged.key or SCALAR, value
 
     def _gathered(self, node: ast.Macro, ranged: Extent, key: Extent) -> Extent:
@@ -226,7 +236,7 @@ class _Walk:
                 element, keys = body.element or SCALAR, body.key or SCALAR
             case _:
                 element, keys = body, None
-        return Extent(0, ranged.most, ranged.path, element, keys)
+        return Extent(0, ranged.most, ranged.path, element, keys, ranged.assumed)
 
     def _bind(self, node: ast.Bind) -> tuple[Range, Extent]:
         value = self.visit(node.value)
@@ -237,6 +247,6 @@ class _Walk:
 
     def _blame(self, node: Node, extents: list[Extent]) -> None:
         """Note which unbounded values the cost of a node rests on."""
-        paths = tuple(extent.path for extent in extents if extent.most is None and extent.path)
+        paths = tuple(extent.path for extent in extents if extent.assumed and extent.path)
         if paths:
             self.drivers[node.id] = paths

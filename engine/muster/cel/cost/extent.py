@@ -59,8 +59,9 @@ ONE: Final = Range(1, 1)
 class Extent:
     """The size of one value: characters of a text, items of a list or a map; 1 for a scalar.
 
-    `most` is None where nothing bounds it, and then `path` is how the value is called. `element` and `key` are
-    the extents of a list's or map's items; None where nothing is known of them.
+    `most` is None where not even the kind of the value is known. `assumed` says that nothing bounds it and that a
+    default stands in; then `path` is how messages call what needs a bound. `element` and `key` are the extents of a
+    list's or map's items; None where nothing is known of them.
     """
 
     least: int = 0
@@ -68,6 +69,7 @@ class Extent:
     path: str = ""
     element: "Extent | None" = None
     key: "Extent | None" = None
+    assumed: bool = False
 
     def items(self) -> Range:
         """Return how many items a loop over the value meets."""
@@ -78,23 +80,27 @@ class Extent:
         return self._range(DEFAULT_LENGTH)
 
     def _range(self, default: int) -> Range:
-        most = default if self.most is None else self.most
-        return Range(min(self.least, most), min(most, CEILING))
+        most = min(default if self.most is None else self.most, CEILING)
+        return Range(min(self.least, most), most)
 
     def __or__(self, other: "Extent") -> "Extent":
         """Return what covers either value."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
-        path = self.path if self.most is None else other.path if other.most is None else ""
-        return Extent(
-            min(self.least, other.least), most, path, _either(self.element, other.element), self.key or other.key
-        )
+        element, key = _either(self.element, other.element), _either(self.key, other.key)
+        blamed = self if self.assumed else other
+        least = min(self.least, other.least)
+        return Extent(least, most, blamed.path, element, key, self.assumed or other.assumed)
 
     def __add__(self, other: "Extent") -> "Extent":
         """Return the extent of one value joined to the other."""
-        most = None if self.most is None or other.most is None else min(self.most + other.most, CEILING)
-        path = self.path if self.most is None else other.path
-        least = min(self.least + other.least, CEILING)
-        return Extent(least, most, path, _either(self.element, other.element))
+        size = self.length() + other.length()
+        blamed = self if self.assumed else other
+        element = _either(self.element, other.element)
+        return Extent(size.min, size.max, blamed.path, element, None, self.assumed or other.assumed)
+
+    def sized(self, size: Range, element: "Extent | None" = None) -> "Extent":
+        """Return the extent of something made from this value, with a size of its own."""
+        return Extent(size.min, size.max, self.path, element, None, self.assumed)
 
 
 def _either(one: Extent | None, other: Extent | None) -> Extent | None:
@@ -102,6 +108,13 @@ def _either(one: Extent | None, other: Extent | None) -> Extent | None:
 
 
 SCALAR: Final = Extent(1, 1)
+
+
+def bounded(
+    most: int | None, default: int, path: str, element: Extent | None = None, key: Extent | None = None
+) -> Extent:
+    """Return an extent with a schema's bound, or with the default where it has none."""
+    return Extent(0, default if most is None else most, path, element, key, most is None)
 
 
 def extent_of(type_: Type, path: str) -> Extent:
@@ -112,19 +125,22 @@ def extent_of(type_: Type, path: str) -> Extent:
         case StringType(values=tuple() as values) if values:
             return Extent(min(map(len, values)), max(map(len, values)), path)
         case StringType():
-            return Extent(0, type_.max_length, path)
+            return bounded(type_.max_length, DEFAULT_LENGTH, path)
         case ListType():
-            return Extent(0, type_.max_items, path, extent_of(type_.element, f"{path}[]"))
+            return bounded(type_.max_items, DEFAULT_ITEMS, path, extent_of(type_.element, f"{path}[]"))
         case MapType():
             key = extent_of(type_.key, f"the keys of {path}")
-            return Extent(0, type_.max_items, path, extent_of(type_.value, f"{path}[]"), key)
-        case ObjectType():
-            named = len(type_.fields)
+            return bounded(type_.max_items, DEFAULT_ITEMS, path, extent_of(type_.value, f"{path}[]"), key)
+        case ObjectType(additional=None):
             longest = max(map(len, type_.fields), default=0)
-            key = Extent(0, longest if type_.additional is None else None, f"the keys of {path}")
-            return Extent(0, named if type_.additional is None else None, path, None, key)
-        case _ if is_dyn(type_) or type_ == BYTES:
-            return Extent(0, None, path)
+            return Extent(0, len(type_.fields), path, None, Extent(0, longest))
+        case ObjectType():
+            key = bounded(None, DEFAULT_LENGTH, f"the keys of {path}")
+            return bounded(None, DEFAULT_ITEMS, path, None, key)
+        case _ if is_dyn(type_):
+            return Extent(0, None, path, assumed=True)
+        case _ if type_ == BYTES:
+            return bounded(None, DEFAULT_LENGTH, path)
         case _:
             return SCALAR
 
@@ -148,6 +164,8 @@ def weight(type_: Type, extent: Extent) -> Range:
             for field in type_.fields.values():
                 each = each + ONE + weight(field.type, extent_of(field.type, extent.path))
             return (each if type_.additional is None else each + Range(0, DEFAULT_ITEMS)).or_nothing
+        case _ if is_dyn(type_) and extent.element is not None:
+            return (ONE + extent.length() * (weight(type_, extent.element) | ONE)).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
             return extent.length().scaled(0.125) | ONE
         case _:

@@ -16,19 +16,20 @@ PATTERN: Final = 0.25
 #: Work that grows with the length of all arguments.
 _WALKS: Final = frozenset(
     {
-        "startsWith", "endsWith", "lowerAscii", "upperAscii", "trim", "split", "join", "replace", "substring",
-        "charAt", "reverse", "string", "bytes", "int", "uint", "double", "duration", "timestamp", "bool",
-        "strings.quote", "base64.encode", "base64.decode", "format", "url", "isURL", "quantity", "isQuantity",
-        "semver", "isSemver", "ip", "isIP", "cidr", "isCIDR", "ip.isCanonical", "containsIP", "containsCIDR",
-        "slice", "flatten", "sum", "min", "max", "isSorted", "lists.range", "optional.unwrap", "unwrapOpt",
-        "math.greatest", "math.least",
+        "_+_", "startsWith", "endsWith", "lowerAscii", "upperAscii", "trim", "join", "substring", "charAt", "reverse",
+        "string", "bytes", "int", "uint", "double", "duration", "timestamp", "bool", "strings.quote", "base64.encode",
+        "base64.decode", "url", "isURL", "quantity", "isQuantity", "semver", "isSemver", "ip", "isIP", "cidr", "isCIDR",
+        "ip.isCanonical", "containsIP", "containsCIDR", "slice", "flatten", "sum", "min", "max", "isSorted",
+        "optional.unwrap", "unwrapOpt", "math.greatest", "math.least", "format",
     }
 )  # fmt: skip
+#: Work that passes the items of a list without looking into them.
+_PASSING: Final = frozenset({"_+_", "slice", "reverse", "optional.unwrap", "unwrapOpt"})
 #: Work that grows with the product of both arguments' lengths.
 _SEARCHES: Final = frozenset({"contains", "indexOf", "lastIndexOf"})
-_EXPRESSIONS: Final = frozenset({"matches", "find", "findAll"})
+#: A regular expression as the second argument; the last ones also make something of every match.
+_EXPRESSIONS: Final = frozenset({"matches", "find", "regex.extract", "findAll", "regex.extractAll", "regex.replace"})
 _PAIRS: Final = frozenset({"sets.contains", "sets.equivalent", "sets.intersects"})
-_PAIRWISE: Final = _PAIRS | {"_==_", "_!=_", "@in"}
 _SORTS: Final = frozenset({"sort", "distinct", "@sortByAssociatedKeys"})
 _ORDERINGS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 #: What gives a part of its first argument, or all of it.
@@ -36,52 +37,80 @@ _SHRINKING: Final = frozenset(
     {
         "lowerAscii", "upperAscii", "trim", "reverse", "substring", "charAt", "find", "slice", "sort", "distinct",
         "@sortByAssociatedKeys", "dyn", "value", "optional.of", "optional.ofNonZeroValue", "optional.unwrap",
-        "unwrapOpt",
+        "unwrapOpt", "base64.decode", "regex.extract",
     }
 )  # fmt: skip
-
-#: Arguments without which a result has no known size.
-_TAKES: Final = {"_+_": 2, "_?_:_": 3, "or": 2, "orValue": 2}
+#: The arguments without which nothing can be said of a call; the checker has refused it.
+_TAKES: Final = {
+    **dict.fromkeys(_SEARCHES | _EXPRESSIONS | _PAIRS | _ORDERINGS, 2),
+    "_==_": 2, "_!=_": 2, "@in": 2, "_+_": 2, "_?_:_": 3, "or": 2, "orValue": 2,
+    "replace": 3, "regex.replace": 3, "format": 2, "split": 2,
+}  # fmt: skip
 
 Argument = tuple[Type, Extent]
 
 
 def call_cost(function: str, arguments: list[Argument]) -> Range:
     """Return what the call itself costs, its arguments being there."""
-    extents = [extent for _, extent in arguments]
-    if not extents:
+    if len(arguments) < _TAKES.get(function, 1):
         return ONE
-    if function in _WALKS or function == "_+_":
-        return ONE + sum((_walk(argument) for argument in arguments), Range(0, 0))
-    if function in _SEARCHES and len(extents) > 1:
-        return ONE + _walk(arguments[0]) * (_walk(arguments[1]) | ONE)
-    if function in _EXPRESSIONS and len(extents) > 1:
-        return ONE + (extents[0].length() + ONE).scaled(TEXT) * extents[1].length().scaled(PATTERN)
-    if function in _PAIRWISE and len(extents) < 2:
-        return ONE  # no such call exists, and the checker has said so
-    if function in ("_==_", "_!=_"):
-        one, other = (weight(*argument) for argument in arguments)
-        return Range(1, max(1, min(one.max, other.max)))
-    if function in _ORDERINGS:
-        return ONE + min((_walk(argument) for argument in arguments), key=lambda walk: walk.max)
-    if function == "@in":
-        return _membership(arguments)
-    if function in _PAIRS:
-        return ONE + extents[0].items() * extents[1].items() * _element_weight(arguments[0])
-    if function in _SORTS:
-        items = extents[0].items()
-        return ONE + Range(0, items.max * (items.max.bit_length() + 1)) * _element_weight(arguments[0])
+    extents = [extent for _, extent in arguments]
+    match function:
+        case "_==_" | "_!=_":
+            one, other = (weight(*argument).max for argument in arguments)
+            return ONE if min(one, other) == 1 else ONE + Range(0, min(one, other))
+        case "@in":
+            return _membership(arguments)
+        case "split":
+            return ONE + extents[0].length().scaled(2 * TEXT).or_nothing
+        case "replace":
+            return ONE + _replaced(extents[0], extents[2]).scaled(TEXT).or_nothing
+        case "flatten" if extents[0].element is not None:
+            return ONE + (extents[0].items() * (extents[0].element.items() + ONE)).or_nothing
+        case _ if function in _PASSING and extents[0].element is not None:
+            return ONE + sum((extent.items() for extent in extents), Range(0, 0)).or_nothing
+        case _ if function in _WALKS:
+            return ONE + sum((_walk(argument) for argument in arguments), Range(0, 0))
+        case _ if function in _SEARCHES:
+            return ONE + _walk(arguments[0]) * (_walk(arguments[1]) | ONE)
+        case _ if function in _EXPRESSIONS:
+            return ONE + _matching(function, extents)
+        case _ if function in _ORDERINGS:
+            return ONE + min((_walk(argument) for argument in arguments), key=lambda walk: walk.max)
+        case _ if function in _PAIRS:
+            return ONE + extents[0].items() * extents[1].items() * _element_weight(arguments[0]).scaled(2)
+        case _ if function in _SORTS:
+            items = extents[0].items()
+            return ONE + Range(0, items.max * (items.max.bit_length() + 1)) * _element_weight(arguments[0])
     return ONE
 
 
 def _walk(argument: Argument) -> Range:
-    """Return what it takes to read through a text, or past the items of a list."""
-    _, extent = argument
+    """Return what it takes to read through a text, or through the items of a list."""
+    type_, extent = argument
     if extent == SCALAR:
         return Range(0, 0)
-    each = extent.length() if extent.element is None else extent.items()
-    inner = extent.element.length().scaled(TEXT) if extent.element not in (None, SCALAR) else None
-    return each.scaled(TEXT) if inner is None else (each * (inner | ONE)).or_nothing
+    if extent.element is None:
+        return extent.length().scaled(TEXT)
+    plain = bare(type_)
+    inner = plain.element if isinstance(plain, ListType) else DYN
+    return (extent.items() * weight(inner, extent.element)).or_nothing
+
+
+def _matching(function: str, extents: list[Extent]) -> Range:
+    """Return the cost of a regular expression: a walk for each piece of the pattern, and the matches that it makes."""
+    found = (extents[0].length() + ONE).scaled(TEXT) * (extents[1].length().scaled(PATTERN) | ONE)
+    if function in ("findAll", "regex.extractAll"):
+        found = found + (extents[0].length() + ONE).or_nothing
+    elif function == "regex.replace":
+        found = found + (extents[0].length() + ONE).or_nothing + _replaced(extents[0], extents[2]).or_nothing
+    return found
+
+
+def _replaced(text: Extent, by: Extent) -> Range:
+    """Return the length of a text in which every place is replaced."""
+    length = text.length()
+    return (length + (length + ONE) * by.length()).or_nothing
 
 
 def _membership(arguments: list[Argument]) -> Range:
@@ -105,25 +134,31 @@ def result_extent(function: str, arguments: list[Argument], type_: Type, path: s
     extents = [extent for _, extent in arguments]
     if len(extents) < _TAKES.get(function, 1):
         return extent_of(type_, path)
+    first = extents[0]
     match function:
         case "_+_":
-            return extents[0] + extents[1] if SCALAR not in extents else SCALAR
+            return first + extents[1] if SCALAR not in extents else SCALAR
         case "_?_:_":
             return extents[1] | extents[2]
-        case "_[_]" | "_[?_]" | "min" | "max" if extents[0].element is not None:
-            return extents[0].element
+        case "_[_]" | "_[?_]" | "min" | "max" | "first" | "last" if first.element is not None:
+            return first.element
         case "or" | "orValue":
-            return extents[0] | extents[1]
+            return first | extents[1]
         case _ if function in _SHRINKING:
-            return Extent(0, extents[0].most, extents[0].path, extents[0].element, extents[0].key)
-        case "string" if extents[0] == SCALAR:
+            return Extent(0, first.most, first.path, first.element, first.key, first.assumed)
+        case "string" if first == SCALAR:
             return Extent(1, 64)
-        case "string" | "bytes":
-            return Extent(0, None if extents[0].most is None else 4 * extents[0].most, extents[0].path)
-        case "split" | "findAll":
-            most = None if extents[0].most is None else extents[0].most + 1
-            return Extent(0, most, extents[0].path, Extent(0, extents[0].most, extents[0].path))
-        case "lists.range":
-            return Extent(0, None, path, SCALAR)
+        case "string" | "bytes" | "strings.quote" | "base64.encode":
+            return first.sized(Range(0, 4 * first.length().max + 4))
+        case "replace" | "regex.replace":
+            return first.sized(_replaced(first, extents[2]))
+        case "split" | "findAll" | "regex.extractAll":
+            return first.sized((first.length() + ONE).or_nothing, first.sized(first.length().or_nothing))
+        case "join" | "format":
+            parts = sum((_walk(argument) for argument in arguments), ONE)
+            separators = first.items() * (extents[1].length() if function == "join" and len(extents) > 1 else ONE)
+            return first.sized((parts.scaled(8) + separators).or_nothing)
+        case "flatten" if first.element is not None:
+            return first.sized((first.items() * first.element.items()).or_nothing, first.element.element)
         case _:
             return extent_of(type_, path)
