@@ -203,7 +203,7 @@ class _Generator:
         return self.value(node)
 
     def range_(self, node: ast.Node) -> Value:
-        """Return what a loop goes over or an item is taken from: times in it are read one by one, not all beforehand."""
+        """Return what a loop goes over or an item is taken from: times in it are read one by one."""
         match node:
             case ast.Ident():
                 return self.ident(node, guarded=True)
