@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.conformance import cel, hive, hyperfleet, ocm
+from tests.conformance import cel, hive, hyperfleet, karmada, ocm
 from tests.conformance.report import Outcome, as_json, table
 
 ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
     "cel": cel.run,
     "hive": hive.run,
     "hyperfleet": hyperfleet.run,
+    "karmada": karmada.run,
     "ocm": ocm.run,
 }
 

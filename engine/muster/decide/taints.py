@@ -129,8 +129,9 @@ class _Taints:
 
     def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
         known = self.before.get(key) or {}
-        since = known.get("timeAdded") if (known.get("value") or "") == value else None
-        taint = {"timeAdded": since if isinstance(since, str) else format_time(self.now)}
+        if known and (known.get("value") or "") == value:
+            return Decision(self.obj.id, ("spec", "taints", key), _without_key(known), because, horizon)
+        taint = {"timeAdded": format_time(self.now)}
         if value:
             taint["value"] = value
         return Decision(self.obj.id, ("spec", "taints", key), taint, because, horizon)
