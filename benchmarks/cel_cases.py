@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from muster.cel import Env
-from muster.cel.types import INT, ListType
+from muster.cel.types import DURATION, INT, ListType
 from muster.fleet.environments import policy_environment
 from muster.model.kinds import MANAGED_CLUSTER
 
@@ -113,7 +113,7 @@ def variables() -> dict[str, Any]:
 
 def environment() -> Env:
     """Return the environment of a condition policy over managed clusters, and a list of ints for loops."""
-    policy = policy_environment((MANAGED_CLUSTER,), ("seconds", "grace"))
+    policy = policy_environment((MANAGED_CLUSTER,), {"seconds": INT, "grace": DURATION})
     return Env(variables={**policy.variables, "l": ListType(INT)}, functions=policy.functions)
 
 

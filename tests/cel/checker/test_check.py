@@ -142,6 +142,17 @@ ISSUES = [
         "'==' is always false: c.status is never 'x', only 'True', 'False', 'Unknown'",
         "",
     ),
+    # literals that can only fail
+    ("d > duration('5x')", 13, "this call always fails: '5x' is not a duration such as 90s, 5m or 1h30m", ""),
+    (
+        "timestamp('2026-13-01T00:00:00Z')",
+        10,
+        "this call always fails: timestamp out of range: '2026-13-01T00:00:00Z': month must be in 1..12",
+        "",
+    ),
+    ("s.matches('(a')", 10, "this call always fails: '(a' is not a regular expression: missing ): (a", ""),
+    ("ip('10.0.0')", 3, "this call always fails: '10.0.0' is not an IP address", ""),
+    ("{'a': 1, 'b': 2, 'a': 3}", 17, "this map always fails: it has the key 'a' twice", ""),
     # comprehensions and aggregates
     ("i.all(e, true)", 2, "'all' needs a list or a map, this is an int", ""),
     ("ints.filter(e, e + 1)", 17, "the condition of 'filter' must be a bool, this is an int", ""),

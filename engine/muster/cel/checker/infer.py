@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muster.cel import ast
 from muster.cel.ast import Node
-from muster.cel.checker import compare, messages
+from muster.cel.checker import compare, literals, messages
 from muster.cel.checker.env import CheckEnv, candidates, described, qualified
 from muster.cel.checker.messages import Message
 from muster.cel.checker.unify import Substitution, values_of
@@ -198,6 +198,8 @@ class Inference:
                 found_key = self.report(entry.key, messages.not_a_key(self.unify.close(found_key)))
             key = found_key if key is None else self.unify.join(key, found_key)
             value = found_value if value is None else self.unify.join(value, found_value)
+        if (repeated := literals.repeated_key(node)) is not None:
+            self.report(*repeated)
         return MapType(key or self.unify.fresh(), value or self.unify.fresh())
 
     def _unwrapped(self, node: Node, found: Type, what: str) -> Type:
@@ -227,6 +229,7 @@ class Inference:
         full = self._namespaced(node)
         if full is not None:
             self.names[node.id] = full
+            self._literals(full, node.args)
             return self._apply(node, full, self.infer_all(node.args), member=False)
         if (namespace := self._namespace(node.target)) is not None:
             return self.report(node, messages.undeclared_function(f"{namespace}.{node.function}", self.env.functions))
@@ -239,6 +242,7 @@ class Inference:
             name = node.function if node.function in self.env.functions else None
         if name is None:
             return self.report(node, messages.undeclared_function(node.function, self.env.functions))
+        self._literals(name, operands)
         if len(operands) > 1 and isinstance(operands[1], ast.Literal):
             self._known_key(node, operands[0], operands[1].value)
         if name == "@in" and isinstance(operands[0], ast.Literal):
@@ -248,6 +252,11 @@ class Inference:
         if name in ("_&&_", "_||_"):
             return self._logic(node, name, types)
         return self._apply(node, name, types, member=node.target is not None)
+
+    def _literals(self, function: str, operands: tuple[Node, ...]) -> None:
+        """Report a literal that makes the call fail whatever the data."""
+        if (failing := literals.failing_literal(function, operands)) is not None:
+            self.report(*failing)
 
     def _namespaced(self, node: ast.Call) -> str | None:
         """Return the full name of the function where the target only spells its namespace, as in `math.abs(x)`."""

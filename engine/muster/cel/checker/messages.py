@@ -167,9 +167,14 @@ def too_deep() -> Message:
     return Message("the expression is nested too deeply", "split it with variables")
 
 
-def invalid_literal(function: str, text: str, reason: str) -> Message:
+def always_fails(reason: str) -> Message:
     """A literal argument that can only fail."""
-    return Message(f"{function}('{text}') always fails: {reason}")
+    return Message(f"this call always fails: {reason}")
+
+
+def repeated_key(key: str) -> Message:
+    """A map literal that names a key twice."""
+    return Message(f"this map always fails: it has the key '{key}' twice")
 
 
 def named(type_: Type) -> str:
