@@ -19,6 +19,7 @@ class Facets:
         self.facts = facts
         self.everything = frozenset(facts)
         self._index: dict[str, Mapping[str, frozenset[str]]] = {}
+        self._values: dict[str, Mapping[str, str]] = {}
         self._holders: dict[str, frozenset[str]] = {}
 
     def by_value(self, key: str) -> Mapping[str, frozenset[str]]:
@@ -30,6 +31,13 @@ class Facets:
                 if key in facts:
                     grouped.setdefault(facts[key], []).append(name)
             found = self._index[key] = {value: frozenset(names) for value, names in grouped.items()}
+        return found
+
+    def values(self, key: str) -> Mapping[str, str]:
+        """The fact's value of each thing that has it."""
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = {name: facts[key] for name, facts in self.facts.items() if key in facts}
         return found
 
     def having(self, key: str, value: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The choice of one Placement at one instant: tolerate, score, rank, select."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,14 +15,21 @@ from muster.model.ids import ObjectId
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and from what. `kept` are the clusters that stay because nobody knows what they should be."""
+    """What was chosen, and from what. `kept` are the clusters that stay because nobody knows what they should be.
+
+    `ranked` are the clusters that passed, best first; empty where all of them were taken.
+    """
 
     tolerated: Tolerated
     around: Surroundings
-    totals: Mapping[str, int]
     ranked: tuple[str, ...]
     kept: frozenset[str]
     selected: frozenset[str]
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The rank of each cluster in `ranked`, from 1."""
+        return {name: rank for rank, name in enumerate(self.ranked, start=1)}
 
 
 @dataclass(frozen=True)
@@ -62,15 +69,15 @@ class Contest:
 
     def choose(self, around: Surroundings, *, sticky: bool = False) -> Choice:
         """Choose. `sticky` ranks what stands before all else: the way out where choices chase each other for ever."""
-        found = tolerated(self.candidates, self.eligible.matching, self.patience, around.standing, around.now)
+        found = tolerated(self.candidates, self.eligible, self.patience, around.standing, around.now)
         passing, room = found.passing, self._room(found)
         if room is None:
-            return Choice(found, around, {}, passing, self.kept, self.kept.union(passing))
+            return Choice(found, around, (), self.kept, self.kept.union(passing))
         scores = totals(self.candidates, self.request.prioritizers, passing, around)
         ranked = _ranked(passing, scores, found.avoided, around.standing if sticky else frozenset())
         constraints = self.request.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
-        return Choice(found, around, scores, tuple(ranked), self.kept, self.kept.union(taken))
+        return Choice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
 
     def _room(self, found: Tolerated) -> int | None:
         """How many may still be taken; None where all that pass are, whatever their rank."""
@@ -103,11 +110,10 @@ class Contest:
 _MOST_TRIALS = 32
 
 
-def _ranked(
-    names: tuple[str, ...], scores: Mapping[str, int], avoided: frozenset[str], first: frozenset[str]
-) -> list[str]:
+def _ranked(names: Sequence[str], scores: Sequence[int], avoided: frozenset[str], first: frozenset[str]) -> list[str]:
     """By score, best first, then by name; avoided clusters after all others, and `first` before them."""
-    ranked = sorted(names, key=scores.__getitem__, reverse=True)  # stable: the names come sorted
+    order = sorted(range(len(names)), key=scores.__getitem__, reverse=True)  # stable: the names come sorted
+    ranked = [names[position] for position in order]
     if avoided:
         ranked.sort(key=avoided.__contains__)
     if first:

@@ -10,7 +10,7 @@ A Placement that is misconfigured, broken, on its way out or whose scheduling is
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.decide.placements.candidates import Candidates
@@ -21,6 +21,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT
+from muster.model.tree import Tree
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 MOST_ROUNDS = 12
@@ -39,6 +40,15 @@ class Chosen:
     others: Mapping[str, int]
 
 
+class Entries(dict[str, Tree]):
+    """The entry of a cluster in PlacementDecisions: one for all of them, because trees are shared."""
+
+    def __missing__(self, name: str) -> Tree:
+        """Make the entry."""
+        entry = self[name] = {"clusterName": name, "reason": ""}
+        return entry
+
+
 @dataclass(frozen=True, slots=True)
 class Contests:
     """What all Placements of a fleet choose.
@@ -51,6 +61,7 @@ class Contests:
     standing: Mapping[ObjectId, tuple[Shard, ...]]
     chosen: Mapping[ObjectId, Chosen]
     kept: Mapping[ObjectId, frozenset[str]]
+    entries: Entries = field(default_factory=Entries)
 
 
 def hold(fleet: Fleet, now: datetime) -> Contests:

@@ -58,16 +58,16 @@ def why(fleet: Fleet, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
 def _scheduled(chosen: Chosen, names: list[str]) -> tuple[Why, ...]:
     contest, choice = chosen.contest, chosen.choice
     passing = choice.tolerated.passing
-    by_prioritizer = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.request.prioritizers]
-    passed = frozenset(passing)
-    ranks = {name: rank for rank, name in enumerate(choice.ranked, start=1)} if choice.totals else {}
+    given = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.request.prioritizers]
+    by_name = {
+        name: tuple(Score(p.name, p.weight, values[position]) for p, values in given)
+        for position, name in enumerate(passing)
+    }
     found = []
     for name in names:
         reason = reason_of(chosen, name)
-        own: tuple[Score, ...] = ()
-        if name in passed:
-            own = tuple(Score(p.name, p.weight, given.get(name, 0)) for p, given in by_prioritizer)
+        own = by_name.get(name, ())
         total = sum(score.weight * score.score for score in own)
-        rank = ranks.get(name, 0)
+        rank = choice.ranks.get(name, 0)
         found.append(Why(name, name in choice.selected, reason.rule, reason.text, own, total, rank))
     return tuple(found)

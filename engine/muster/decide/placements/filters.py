@@ -6,6 +6,7 @@ Sets and predicates do not depend on time; taints do, so `tolerated` is asked ag
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import filterfalse
 
 from muster.decide.placements.candidates import Candidates
 from muster.fleet.placements import Patience, Predicate, Request, Taint
@@ -16,16 +17,17 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """The clusters that sets and predicates let through, sorted, and what was asked of the sets.
+    """The clusters that sets and predicates let through, and what was asked of the sets.
 
     `bound` says whether the namespace is bound to any set that exists; `sets` are those of them that the Placement
-    wants; `available` are their members.
+    wants; `available` are their members, `matching` those that a predicate matches, `names` the same in order.
     """
 
     bound: bool
     sets: tuple[str, ...]
     available: frozenset[str]
-    matching: tuple[str, ...]
+    matching: frozenset[str]
+    names: tuple[str, ...]
 
 
 def eligible(
@@ -45,8 +47,8 @@ def eligible(
     available = _NONE.union(*(candidates.members(name) for name in sets))
     if _in_doubt(candidates, namespace, sets):
         available |= standing & candidates.objects.keys()
-    chosen = matching(candidates, available, predicates)
-    return Eligible(bool(bindings), sets, available, tuple(name for name in candidates.names if name in chosen))
+    found = matching(candidates, available, predicates)
+    return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
 
 
 def _in_doubt(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
@@ -92,16 +94,15 @@ class Tolerated:
 
 
 def tolerated(
-    candidates: Candidates, names: tuple[str, ...], patience: Patience, standing: frozenset[str], now: datetime
+    candidates: Candidates, eligible: Eligible, patience: Patience, standing: frozenset[str], now: datetime
 ) -> Tolerated:
     """Apply the taints; `standing` are the clusters that are chosen already, which NoSelectIfNew does not touch."""
     refused: dict[str, Taint] = {}
     avoided: set[str] = set()
     ends: dict[str, datetime] = {}
     turns: set[datetime] = set()
-    tainted = candidates.taints
-    for name in (name for name in names if name in tainted):
-        for taint in tainted[name]:
+    for name in candidates.taints.keys() & eligible.matching:
+        for taint in candidates.taints[name]:
             if taint.effect == NO_SELECT_IF_NEW and name in standing:
                 continue
             until = patience.until(taint)
@@ -116,5 +117,5 @@ def tolerated(
                 turns.add(until)
             else:
                 ends[name] = min(until, ends.get(name, until))
-    passing = tuple(name for name in names if name not in refused) if refused else names
+    passing = tuple(filterfalse(refused.__contains__, eligible.names)) if refused else eligible.names
     return Tolerated(passing, refused, frozenset(avoided), ends, frozenset(turns))

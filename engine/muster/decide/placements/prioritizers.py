@@ -4,19 +4,22 @@ Source: upstream's plugins balance, steady, resource and addon. Balance counts w
 decided in this run, or before it for those whose turn comes later.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.decide.placements.candidates import Candidates, score_value, valid_until
 from muster.fleet.placements import Prioritizer
 from muster.fleet.placements.request import BALANCE, CPU, MEMORY, STEADY
+from muster.model.tree import Tree
 
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}
 _SECOND = timedelta(seconds=1)
 
-Scores = Mapping[str, int]
+#: The score of each cluster, in the order of the names that were asked for. Lists, because positions cost less than
+#: names where there are a million of them.
+Scores = list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +34,27 @@ class Surroundings:
     now: datetime
 
 
-def scores(candidates: Candidates, prioritizer: Prioritizer, names: Iterable[str], around: Surroundings) -> Scores:
-    """Return the score of each cluster; one that has none is left out and counts as 0."""
+def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], around: Surroundings) -> Scores:
+    """Return the score of each cluster; one that has none gets 0."""
     if prioritizer.add_on is not None:
         return _add_on(candidates, prioritizer.add_on, names, around.now)
     if prioritizer.name == BALANCE:
         return _balance(names, around)
     if prioritizer.name == STEADY:
-        return {name: MOST if name in around.standing else 0 for name in names}
+        return [MOST if name in around.standing else 0 for name in names]
     return _resource(candidates.allocatable(_RESOURCES[prioritizer.name]), names)
 
 
 def totals(
-    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: tuple[str, ...], around: Surroundings
-) -> dict[str, int]:
+    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Sequence[str], around: Surroundings
+) -> Scores:
     """Return the weighted sum for each cluster."""
-    found = dict.fromkeys(names, 0)
+    sums = [0] * len(names)
     for prioritizer in prioritizers:
-        weight = effective_weight(prioritizer)
-        if weight:
-            for name, score in scores(candidates, prioritizer, names, around).items():
-                found[name] += weight * score
-    return found
+        if weight := effective_weight(prioritizer):
+            given = scores(candidates, prioritizer, names, around)
+            sums = [total + weight * score for total, score in zip(sums, given, strict=True)]
+    return sums
 
 
 def effective_weight(prioritizer: Prioritizer) -> int:
@@ -63,31 +65,29 @@ def effective_weight(prioritizer: Prioritizer) -> int:
 def _balance(names: Iterable[str], around: Surroundings) -> Scores:
     others = around.others
     most = max(others.values(), default=0)
-    by_count = {count: 2 * int(MOST * (0.5 - count / most)) for count in range(1, most + 1)}
-    by_count[0] = MOST
-    return {name: by_count[others.get(name, 0)] for name in names}
+    by_count = [MOST, *(2 * int(MOST * (0.5 - count / most)) for count in range(1, most + 1))]
+    return [by_count[others.get(name, 0)] for name in names]
 
 
 def _resource(amounts: Mapping[str, float], names: Iterable[str]) -> Scores:
-    known = {name: amounts[name] for name in names if name in amounts}
+    given = [amounts.get(name) for name in names]
+    known = [amount for amount in given if amount is not None]
     if not known:
-        return {}
-    least, most = min(known.values()), max(known.values())
-    if most == least:
-        return dict.fromkeys(known, MOST)
-    return {name: int(((amount - least) / (most - least) - 0.5) * 2.0 * MOST) for name, amount in known.items()}
+        return [0] * len(given)
+    least, span = min(known), max(known) - min(known)
+    if not span:
+        return [0 if amount is None else MOST for amount in given]
+    return [0 if amount is None else int(((amount - least) / span - 0.5) * 2.0 * MOST) for amount in given]
 
 
 def _add_on(candidates: Candidates, add_on: tuple[str, str], names: Iterable[str], now: datetime) -> Scores:
     resource, score = add_on
-    found: dict[str, int] = {}
-    for name in names:
-        body = candidates.scores.get(name, {}).get(resource)
-        if body is None:
-            continue
-        until, value = valid_until(body), score_value(body, score)
-        found[name] = value if value is not None and (until is None or now <= until) else 0
-    return found
+    return [_reported(candidates.scores.get(name, {}).get(resource), score, now) for name in names]
+
+
+def _reported(body: Tree, score: str, now: datetime) -> int:
+    until = valid_until(body)
+    return (score_value(body, score) or 0) if until is None or now <= until else 0
 
 
 def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Iterable[str]) -> set[datetime]:

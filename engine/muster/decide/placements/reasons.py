@@ -77,4 +77,4 @@ def _limit(chosen: Chosen, name: str) -> str:
     wanted = f"only {chosen.contest.request.wanted} wanted"
     if name in choice.tolerated.avoided:
         return f"{wanted}, and it has a PreferNoSelect taint that is not tolerated"
-    return f"{wanted}, and others rank before it (its score is {choice.totals.get(name, 0)})"
+    return f"{wanted}, and others rank before it (it is number {choice.ranks[name]})"

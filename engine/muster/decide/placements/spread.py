@@ -24,11 +24,10 @@ Cell = tuple[str | None, ...]
 
 def spread_out(candidates: Candidates, ranked: Sequence[str], limit: int, constraints: Sequence[Spread]) -> list[str]:
     """Return at most `limit` of the ranked clusters, in the order in which they are taken."""
-    facets = [candidates.claims if constraint.claim else candidates.labels for constraint in constraints]
+    topologies = [(candidates.claims if c.claim else candidates.labels).values(c.key) for c in constraints]
     cells: dict[Cell, list[tuple[int, str]]] = defaultdict(list)
     for rank, name in enumerate(ranked):
-        facts = [facet.facts[name] for facet in facets]
-        cells[tuple(fact.get(c.key) for fact, c in zip(facts, constraints, strict=True))].append((rank, name))
+        cells[tuple([topology.get(name) for topology in topologies])].append((rank, name))
     return _Choice(constraints, cells).take(limit)
 
 

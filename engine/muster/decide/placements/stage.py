@@ -104,8 +104,7 @@ def _decisions(
         yield Decision(decision, ("metadata", "labels"), {PLACEMENT_LABEL: id_.name, **shard.labels}, because)
         if owner is not None:
             yield Decision(decision, ("metadata", "ownerReferences"), [owner], because)
-        entries = [{"clusterName": name, "reason": ""} for name in shard.clusters]
-        yield Decision(decision, ("status", "decisions"), entries, because)
+        yield Decision(decision, ("status", "decisions"), [contests.entries[name] for name in shard.clusters], because)
     for shard in contests.standing.get(id_, ()):
         if shard.name not in names:
             stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)

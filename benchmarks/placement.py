@@ -1,0 +1,160 @@
+"""How long the sets and Placements of a large fleet take: `python -m benchmarks.placement`.
+
+10,000 clusters under 100 Placements of every sort, from nothing (each must choose) and at rest (each must find that
+nothing moves), and the same with twice the clusters. Fails where a run takes 5 s, or twice the clusters more than 2.3
+times as long. Figures are CPU time, the best of three: other work on the machine only ever adds.
+"""
+
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from muster.decide import placements, sets
+from muster.fleet.derived import derived_body
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.settings import DEFAULTS
+from muster.fleet.validate import compile_placements
+from muster.model.decision import Because, Decision
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    ADD_ON_PLACEMENT_SCORE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET_BINDING,
+    PLACEMENT,
+)
+from muster.model.tree import Tree
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CLUSTERS, PLACEMENTS = 10_000, 100
+MOST_SECONDS, MOST_RATIO = 5.0, 2.3
+ROUNDS = 3
+REGIONS, TIERS = ("ap", "eu", "us"), ("edge", "prod", "stage", "test")
+_TAINT = Because("benchmark")
+
+
+def bodies(clusters: int) -> Iterator[tuple[ObjectId, Tree]]:
+    """The objects of a fleet: mixed regions, tiers and sizes; every seventh cluster has a score."""
+    for number in range(clusters):
+        name = f"cluster-{number:06d}"
+        labels = {"region": REGIONS[number % 3], "tier": TIERS[number % 4], "zone": f"zone-{number % 9}"}
+        capacity = {"cpu": f"{8 + number % 64}", "memory": f"{32 + number % 256}Gi"}
+        yield (
+            MANAGED_CLUSTER.id(name),
+            {
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"hubAcceptsClient": True},
+                "status": {
+                    "capacity": capacity,
+                    "allocatable": capacity,
+                    "clusterClaims": [
+                        {"name": "kubeversion.open-cluster-management.io", "value": f"1.{30 + number % 3}"}
+                    ],
+                },
+            },
+        )
+        if number % 7 == 0:
+            yield (
+                ADD_ON_PLACEMENT_SCORE.id("cost", name),
+                {"status": {"scores": [{"name": "low", "value": number % 201 - 100}]}},
+            )
+    yield MANAGED_CLUSTER_SET_BINDING.id("global", "apps"), {"spec": {"clusterSet": "global"}}
+    for number in range(PLACEMENTS):
+        yield PLACEMENT.id(f"placement-{number:03d}", "apps"), {"spec": placement_spec(number, clusters)}
+
+
+def placement_spec(number: int, clusters: int) -> Tree:
+    """Ten sorts of Placements, which grow with the fleet."""
+    region = {"labelSelector": {"matchLabels": {"region": REGIONS[number % 3]}}}
+    some = clusters // 100
+    sorts: tuple[Tree, ...] = (
+        {},
+        {"predicates": [{"requiredClusterSelector": region}]},
+        {"numberOfClusters": some},
+        {"numberOfClusters": some, "predicates": [{"requiredClusterSelector": region}]},
+        {"tolerations": [{"operator": "Exists", "tolerationSeconds": 600}]},
+        {"numberOfClusters": some, "prioritizerPolicy": _weights("BuiltIn", "ResourceAllocatableCPU")},
+        {"numberOfClusters": some, "prioritizerPolicy": _weights("AddOn", "")},
+        {"numberOfClusters": some, "spreadPolicy": {"spreadConstraints": [_constraint("region"), _constraint("zone")]}},
+        {"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "10%"}}},
+        {"predicates": [{"requiredClusterSelector": {**region, "celSelector": {"celExpressions": [_EXPRESSION]}}}]},
+    )
+    return sorts[number % len(sorts)]
+
+
+_EXPRESSION = "managedCluster.metadata.labels['tier'] in ['prod', 'edge']"
+
+
+def _weights(type_: str, name: str) -> Tree:
+    which = {"builtIn": name} if name else {"addOn": {"resourceName": "cost", "scoreName": "low"}}
+    return {"configurations": [{"scoreCoordinate": {"type": type_, **which}, "weight": 2}]}
+
+
+def _constraint(key: str) -> Tree:
+    return {"topologyKey": key, "topologyKeyType": "Label", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+
+
+def fleet_of(clusters: int) -> Fleet:
+    """A validated fleet in which every fiftieth cluster has gone dark."""
+    objects = {id_: Object(id_, body, ()) for id_, body in bodies(clusters)}
+    fleet = Fleet(objects, {}, DEFAULTS)
+    compiled, _ = compile_placements(fleet)
+    dark = [id_ for id_ in objects if id_.kind == MANAGED_CLUSTER.name][::50]
+    path = ("spec", "taints", ("cluster.open-cluster-management.io/unreachable", "NoSelect"))
+    taints = [Decision(id_, path, {"timeAdded": "2025-12-31T23:55:00Z"}, _TAINT) for id_ in dark]
+    return replace(fleet, compiled=replace(fleet.compiled, placements=compiled)).with_outcomes(taints)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds for sets and placements, from nothing and at rest."""
+
+    clusters: int
+    cold: float
+    rest: float
+
+
+def measure(clusters: int) -> Timing:
+    """Time both stages twice: on a new fleet, and on one that has been decided."""
+    fleet = fleet_of(clusters)
+    cold, decided = best(fleet)
+    previous = {id_: body for id_, made in decided.decided.items() if (body := derived_body(id_, made)) is not None}
+    rest, again = best(replace(fleet, previous=previous))
+    for id_, made in again.decided.items():
+        if derived_body(id_, made) != previous.get(id_):
+            raise SystemExit(f"{id_} is not at rest")
+    return Timing(clusters, cold, rest)
+
+
+def best(fleet: Fleet) -> tuple[float, Fleet]:
+    """The least seconds of some runs, and what they decided."""
+    runs = [timed(fleet) for _ in range(ROUNDS)]
+    return min(seconds for seconds, _ in runs), runs[0][1]
+
+
+def timed(fleet: Fleet) -> tuple[float, Fleet]:
+    """Run both stages; return the seconds and what they decided."""
+    gc.collect()
+    start = time.process_time()
+    for stage in (sets.stage, placements.stage):
+        fleet = fleet.with_outcomes(stage(fleet, NOW))
+    return time.process_time() - start, fleet
+
+
+def main() -> int:
+    """Print the timings and ratios; 1 where a bound is missed."""
+    timings = [measure(CLUSTERS), measure(2 * CLUSTERS)]
+    for timing in timings:
+        sys.stdout.write(f"{timing.clusters:>6} clusters, {PLACEMENTS} placements: "
+                         f"{timing.cold:.2f} s from nothing, {timing.rest:.2f} s at rest\n")  # fmt: skip
+    one, two = timings
+    ratios = two.cold / one.cold, two.rest / one.rest
+    sys.stdout.write(f"twice the clusters: {ratios[0]:.2f} times as long from nothing, {ratios[1]:.2f} at rest\n")
+    return 0 if max(one.cold, one.rest) < MOST_SECONDS and max(ratios) <= MOST_RATIO else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
