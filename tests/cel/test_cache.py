@@ -13,6 +13,7 @@ from muster.cel import cache, serial
 from muster.cel.codegen.generate import generate
 from muster.cel.parser import parse
 from muster.cel.types import DYN, TIMESTAMP, ListType
+from muster.model.finding import Severity
 from tests.conformance import cel as cases
 
 TEXT = "now - self.created > duration('5m') && self.items.exists(i, i > 2)"
@@ -60,8 +61,9 @@ def test_every_tree_survives() -> None:
 def test_types_survive(directory: Path) -> None:
     store = cache.Store(directory)
     node = parse(TEXT)
-    store.save(TEXT, ENV.digest, node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)})
-    assert cache.Store(directory).load(TEXT, ENV.digest) == (node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)})
+    warnings = (cel.Issue("never true", 3, 1, 4, "look again", Severity.WARNING),)
+    store.save(TEXT, ENV.digest, node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)}, warnings)
+    assert cache.Store(directory).load(TEXT, ENV.digest) == (node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)}, warnings)
 
 
 @pytest.mark.parametrize(

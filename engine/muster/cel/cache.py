@@ -10,12 +10,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from muster import __version__
 from muster.cel import ast, serial
+from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
+from muster.model.finding import Severity
+from muster.model.tree import Tree
 
-_FORMAT = 1
+_FORMAT = 2
+#: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
+Analysed: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20
 
 
@@ -36,8 +42,8 @@ class Store:
         except OSError:
             return
 
-    def load(self, text: str, digest: str) -> tuple[ast.Node, dict[int, Type]] | None:
-        """Return the resolved tree and the types that were kept for a text, None where there is no sound entry."""
+    def load(self, text: str, digest: str) -> "Analysed | None":
+        """Return what was kept for a text, None where there is no sound entry."""
         line = self._lines.pop(_key(text, digest), None)
         if line is None:
             return None
@@ -46,17 +52,21 @@ class Store:
             if entry["text"] != text or entry["env"] != digest:
                 return None
             types = {int(identity): parse_type(kind) for identity, kind in entry["types"].items()}
-            return serial.load(entry["tree"]), types
+            warnings = tuple(_warning(fields) for fields in entry["warnings"])
+            return serial.load(entry["tree"]), types, warnings
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
-    def save(self, text: str, digest: str, node: ast.Node, types: Mapping[int, Type]) -> None:
+    def save(
+        self, text: str, digest: str, node: ast.Node, types: Mapping[int, Type], warnings: tuple[Issue, ...] = ()
+    ) -> None:
         """Add an entry. A directory that cannot be written is no error: the next run compiles again."""
         entry = {
             "text": text,
             "env": digest,
             "tree": serial.dump(node),
             "types": {str(identity): str(kind) for identity, kind in sorted(types.items())},
+            "warnings": [[w.message, w.offset, w.line, w.column, w.hint] for w in warnings],
         }
         line = f"{_key(text, digest)} {json.dumps(entry, separators=(',', ':'))}\n"
         try:
@@ -65,6 +75,14 @@ class Store:
                 file.write(line.encode())
         except OSError:
             return
+
+
+def _warning(fields: Tree) -> Issue:
+    """An issue from its fields. ValueError or TypeError where they are none."""
+    message, offset, line, column, hint = fields
+    if not (isinstance(message, str) and isinstance(hint, str)):
+        raise TypeError("a message and a hint are texts")
+    return Issue(message, int(offset), int(line), int(column), hint, Severity.WARNING)
 
 
 def _key(text: str, digest: str) -> str:

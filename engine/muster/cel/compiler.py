@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from muster.cel import ast, cache
 from muster.cel.codegen.generate import generate
 from muster.cel.env import Env, declared
-from muster.cel.errors import CompileError
+from muster.cel.errors import CompileError, CostIssue, Issue
 from muster.cel.program import Program
 from muster.cel.types import (
     DYN,
@@ -67,18 +67,19 @@ def _compile(text: str, env: Env) -> Program:
         found = _analysed(text, env)
         if store is not None:
             store.save(text, env.digest, *found)
-    node, types = found
+    node, types, warnings = found
     source, body = generate(node, env, types)
-    return Program(text, env, node, types, body, source)
+    return Program(text, env, node, types, body, source, warnings)
 
 
-def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type]]:
-    """Return the resolved tree of a text, and the types that the generator needs of it."""
+def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]:
+    """Return the resolved tree of a text, the types that the generator needs of it, and what looks suspicious."""
     from muster.cel.parser import parse
     from muster.cel.resolve import resolve
 
     node = parse(text)
     types: Mapping[int, Type] = {}
+    warnings: tuple[Issue, ...] = ()
     if env.typed:
         from muster.cel.checker import check
 
@@ -86,9 +87,19 @@ def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type]]:
         errors = tuple(issue for issue in checked.issues if issue.severity is Severity.ERROR)
         if errors:
             raise CompileError(errors)
+        _afford(text, env, node, checked)
         types = checked.types
+        warnings = tuple(issue for issue in checked.issues if issue.severity is not Severity.ERROR)
     resolved = resolve(node, env)
-    return resolved, _needed(resolved, types)
+    return resolved, _needed(resolved, types), warnings
+
+
+def _afford(text: str, env: Env, node: ast.Node, checked: "Checked") -> None:
+    """Refuse an expression that may cost more than its environment allows. Raises CostIssue."""
+    from muster.cel.cost import estimate, limit_issue
+
+    if env.max_estimate is not None and (issue := limit_issue(estimate(node, checked), env.max_estimate, text)):
+        raise CostIssue((issue,))
 
 
 def _needed(node: ast.Node, types: Mapping[int, Type]) -> dict[int, Type]:

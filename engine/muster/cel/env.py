@@ -41,7 +41,9 @@ class Env:
     `container` is the namespace that short names are looked up in. `known_keys` lists, for a map variable, the keys
     that somebody is known to write. `result` is the type that an expression must have; `require_bool` asks for bool.
     `checked` overrides whether expressions are checked: by default they are where variables are declared.
-    `overloads` declares functions for the checker that nothing implements.
+    `overloads` declares functions for the checker that nothing implements. `max_estimate` and `max_cost` are in
+    units: an expression that may cost more than the first is refused (None refuses none), an evaluation that does cost
+    more than the second is cut off (None takes `EXPRESSION_LIMIT`).
     """
 
     variables: Mapping[str, Type] = field(default_factory=lambda: _NOTHING)
@@ -50,6 +52,8 @@ class Env:
     require_bool: bool = False
     known_keys: Mapping[str, Collection[str]] = field(default_factory=lambda: _NOTHING)
     result: Type | None = None
+    max_cost: int | None = None
+    max_estimate: int | None = None
     checked: bool | None = None
     overloads: tuple[Overload, ...] = ()
     digest: str = field(init=False)
@@ -75,6 +79,7 @@ class Env:
             "overloads": [f"{entry.id} {entry.signature}" for entry in self.overloads],
             "keys": {name: sorted(keys) for name, keys in self.known_keys.items()},
             "result": None if self.expected is None else canonical(self.expected),
+            "cost": [self.max_cost, self.max_estimate],
         }
         text = json.dumps(described, separators=(",", ":"), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -41,6 +41,10 @@ class SyntaxIssue(CompileError):  # noqa: N818 - it is raised with the issues of
     """An expression that cannot be parsed."""
 
 
+class CostIssue(CompileError):  # noqa: N818 - beside SyntaxIssue
+    """An expression that may cost more than its environment allows."""
+
+
 class EvaluationError(CelError):
     """An expression that has no value for the given variables.
 

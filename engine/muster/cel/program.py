@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from muster.cel import ast, closures
 from muster.cel.clock import Clock
 from muster.cel.env import Env
-from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget, Meter
 from muster.cel.runtime.temporal import Instant
 from muster.cel.trace import Trace, trace_of
@@ -45,6 +45,7 @@ class Program:
     __slots__ = (
         "_body",
         "_explain",
+        "_limit",
         "_timed",
         "_types",
         "cost",
@@ -55,16 +56,26 @@ class Program:
         "source",
         "text",
         "type",
+        "warnings",
     )
 
     evaluate: Callable[[Mapping[str, Any]], Any]
     """Return the value for `variables`. Raises EvaluationError."""
 
     def __init__(
-        self, text: str, env: Env, node: ast.Node, types: Mapping[int, Type], body: Body | None, source: str = ""
+        self,
+        text: str,
+        env: Env,
+        node: ast.Node,
+        types: Mapping[int, Type],
+        body: Body | None,
+        source: str = "",
+        warnings: tuple[Issue, ...] = (),
     ) -> None:
         """Put together what the compiler made; `body` is None where only closures can evaluate it."""
         self.text, self.env, self.node, self.source = text, env, node, source
+        self.warnings = warnings
+        self._limit = EXPRESSION_LIMIT if env.max_cost is None else env.max_cost
         self.type = types.get(node.id)
         self._types = types
         self.cost = sum(1 for _ in ast.walk(node))
@@ -80,13 +91,14 @@ class Program:
 
     def _evaluator(self, body: Body) -> Callable[[Mapping[str, Any]], Any]:
         recover = self._recover
-        limit = EXPRESSION_LIMIT - self.cost
+        allowed = self._limit
+        limit = allowed - self.cost
 
         def evaluate(variables: Mapping[str, Any]) -> Any:
             try:
                 return body(variables, [limit])
             except Exception as error:  # noqa: BLE001 - generated code raises what Python raises
-                return recover(error, variables, EXPRESSION_LIMIT)
+                return recover(error, variables, allowed)
 
         return evaluate
 
@@ -147,14 +159,14 @@ class Program:
         elif self._timed:
             variables, clock = _with_clock(variables)
         if budget is None and not trace:
-            meter = [EXPRESSION_LIMIT - self.cost]
+            meter = [self._limit - self.cost]
             try:
                 value = self._body(variables, meter)
             except Exception:  # noqa: BLE001, S110 - told in full below
                 pass
             else:
                 horizon = None if clock is None else _settled(clock, noted)
-                return _RESULT(Result, (value, None, horizon, EXPRESSION_LIMIT - meter[0], None))
+                return _RESULT(Result, (value, None, horizon, self._limit - meter[0], None))
         value, error, cost, parts = self._run_fully(variables, budget, trace=trace)
         return Result(value, error, None if clock is None else _settled(clock, noted), cost, parts)
 
@@ -162,7 +174,7 @@ class Program:
         self, variables: Mapping[str, Any], budget: int | Budget | None, *, trace: bool
     ) -> tuple[Any, EvaluationError | None, int, Trace | None]:
         """Return (value, error, cost, trace) of an evaluation that fails, is traced, or has a budget of its own."""
-        limit = EXPRESSION_LIMIT
+        limit = self._limit
         if budget is not None:
             limit = budget if isinstance(budget, int) else min(limit, budget.left)
         meter = [limit - self.cost]

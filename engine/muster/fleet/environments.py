@@ -4,11 +4,12 @@
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from muster import cel
 from muster.cel.schema import type_from_schema
-from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, Type
+from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
 from muster.fleet.functions import fleet_functions
 from muster.fleet.schemas import common_definitions, schema_of
 from muster.model.kinds import ADAPTER_REPORT, FLEET, LEASE, Kind
@@ -42,6 +43,11 @@ def _documents() -> Mapping[str, Mapping[str, Tree]]:
     return {"_common.json": common_definitions()}
 
 
+#: Sizes that no schema bounds are assumed to be large, so an estimate may be this many times what a run may cost.
+_GENEROSITY = 10
+#: How many there may be of each, for the estimate of what an expression costs.
+_MOST_ADAPTERS, _MOST_CONDITIONS = 64, 128
+
 _CHILD = ObjectType(
     "child",
     {
@@ -62,15 +68,27 @@ PULSE_VARIABLES: Mapping[str, Type] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a fleet gives all its expressions: `max_cost` in units, and the condition types that are `known`, which
+    somebody decides or reports; without any, none is doubted."""
+
+    max_cost: int | None = None
+    known: frozenset[str] = frozenset()
+
+
 def policy_environment(
-    kinds: Iterable[Kind], variables: Mapping[str, Type], further: Mapping[str, Type] | None = None
+    kinds: Iterable[Kind],
+    variables: Mapping[str, Type],
+    further: Mapping[str, Type] | None = None,
+    ground: Ground = Ground(),
 ) -> cel.Env:
     """Return what the expressions of a policy over objects of these kinds see.
 
     `variables` are those that the policy defines for itself, with their types; `further` what its kind sees besides.
     """
     targets = tuple(kinds)
-    conditions = MapType(STRING, condition_type())
+    conditions = MapType(STRING, condition_type(), _MOST_CONDITIONS)
     own = ObjectType("variables", {name: Field(type_, required=True) for name, type_ in variables.items()})
     return cel.Env(
         variables={
@@ -79,8 +97,8 @@ def policy_environment(
             "reported": conditions,
             "previous": conditions,
             "conditions": conditions,
-            "reports": ListType(spec_type(ADAPTER_REPORT)),
-            "adapters": ListType(STRING),
+            "reports": ListType(spec_type(ADAPTER_REPORT), _MOST_ADAPTERS),
+            "adapters": ListType(StringType(max_length=63), _MOST_ADAPTERS),
             "updated": TIMESTAMP,
             "deleting": BOOL,
             "children": ListType(_CHILD),
@@ -92,4 +110,7 @@ def policy_environment(
             **(further or {}),
         },
         functions=fleet_functions(condition_type()),
+        known_keys=dict.fromkeys(("reported", "previous", "conditions"), ground.known) if ground.known else {},
+        max_cost=ground.max_cost,
+        max_estimate=None if ground.max_cost is None else ground.max_cost * _GENEROSITY,
     )

@@ -85,6 +85,7 @@ class Compiler:
             # A policy with an error is dropped whole, so this value is never called.
             return cast("cel.Program", None)
         self._reads.update(conditions_read(program.node))
+        self.findings.extend(issue_finding(self.source, path, issue, "MUS303") for issue in program.warnings)
         return program
 
 
@@ -96,7 +97,7 @@ def _value(body: Tree, path: tuple[str | int, ...]) -> Tree:
 
 def expression_findings(obj: Object, path: tuple[str | int, ...], error: cel.CompileError) -> Iterator[Finding]:
     """Yield one finding per issue of an expression that did not compile."""
-    code = "MUS301" if isinstance(error, cel.SyntaxIssue) else "MUS302"
+    code = {cel.SyntaxIssue: "MUS301", cel.CostIssue: "MUS304"}.get(type(error), "MUS302")
     for issue in error.issues:
         yield issue_finding(obj, path, issue, "MUS303" if issue.severity is Severity.WARNING else code)
 

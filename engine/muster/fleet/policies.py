@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from muster import cel
 from muster.cel.types import DYN, STRING, Type
-from muster.fleet.environments import PULSE_VARIABLES, policy_environment
+from muster.fleet.environments import PULSE_VARIABLES, Ground, policy_environment
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.messages import finding
 from muster.fleet.names import did_you_mean
@@ -183,32 +183,34 @@ class Compiled:
 
 
 NOTHING = Compiled((), (), ())
+NO_GROUND = Ground()
 
 
-def compile_condition_policy(obj: Object) -> tuple[ConditionPolicy | None, list[Finding]]:
+def compile_condition_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[ConditionPolicy | None, list[Finding]]:
     """Compile one ConditionPolicy; None where it has an error."""
-    return _compile(obj, _condition_policy)
+    return _compile(obj, _condition_policy, ground)
 
 
-def compile_taint_policy(obj: Object) -> tuple[TaintPolicy | None, list[Finding]]:
+def compile_taint_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[TaintPolicy | None, list[Finding]]:
     """Compile one TaintPolicy; None where it has an error."""
-    return _compile(obj, _taint_policy)
+    return _compile(obj, _taint_policy, ground)
 
 
-def compile_pulse_policy(obj: Object) -> tuple[PulsePolicy | None, list[Finding]]:
+def compile_pulse_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[PulsePolicy | None, list[Finding]]:
     """Compile one PulsePolicy; None where it has an error."""
-    return _compile(obj, _pulse_policy, PULSE_VARIABLES)
+    return _compile(obj, _pulse_policy, ground, PULSE_VARIABLES)
 
 
 def _compile(
     obj: Object,
     build: Callable[[Object, Compiler, Variables], Tree],
+    ground: Ground,
     further: Mapping[str, Type] = MappingProxyType({}),
 ) -> tuple[Tree, list[Finding]]:
     target = _target(obj)
-    compiler = Compiler(obj, policy_environment(target.kinds, {}, further))
+    compiler = Compiler(obj, policy_environment(target.kinds, {}, further, ground))
     compiler.findings.extend(_target_findings(obj))
-    variables = _variables(obj, target.kinds, compiler, further)
+    variables = _variables(obj, target.kinds, compiler, further, ground)
     policy = build(obj, compiler, variables)
     return (None if compiler.failed else policy), compiler.findings
 
@@ -297,7 +299,9 @@ def _common(obj: Object, compiler: Compiler, variables: Variables) -> dict[str, 
     }  # fmt: skip
 
 
-def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further: Mapping[str, Type]) -> Variables:
+def _variables(
+    obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further: Mapping[str, Type], ground: Ground
+) -> Variables:
     """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
     programs: dict[str, cel.Program] = {}
     types: dict[str, Type] = {}
@@ -305,7 +309,7 @@ def _variables(obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
         types[variable["name"]] = (program.type if program else None) or DYN
-        compiler.environment = policy_environment(kinds, types, further)
+        compiler.environment = policy_environment(kinds, types, further, ground)
     return programs
 
 

@@ -28,6 +28,12 @@ class Settings:
         return value if isinstance(value, str) else ""
 
     @property
+    def expression_cost(self) -> int:
+        """The units that one evaluation of one expression may cost, estimated and counted."""
+        value = self.get("limits", "expressionCost")
+        return value if isinstance(value, int) and value > 0 else 10_000_000
+
+    @property
     def skip_ci(self) -> bool:
         """Whether muster's commits carry `[skip ci]`."""
         return self.get("commit", "skipCI") is True

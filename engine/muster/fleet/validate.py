@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.environments import Ground
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import lint_ingresses
 from muster.fleet.merge import overlay
@@ -21,6 +22,7 @@ from muster.fleet.policies import (
     compile_pulse_policy,
     compile_taint_policy,
     in_reading_order,
+    type_of,
 )
 from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
@@ -40,6 +42,12 @@ from muster.model.kinds import (
 )
 from muster.model.source import Layer
 
+#: Decided without a policy: by registration and the fleet-wide stages, and what agents are expected to report.
+_ALWAYS_KNOWN = frozenset((
+    "HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable",
+    "ManagedClusterConditionClockSynced", "ClusterCertificateRotated", "Deleting",
+    "CompleteAPIEnablements", "Applied", "Health", "Finalized",
+))  # fmt: skip
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
@@ -91,21 +99,27 @@ def compile_policies(fleet: Fleet) -> Compiled:
     """
     findings: list[Finding] = []
     conditions: list[ConditionPolicy] = []
+    bounds, known = Ground(fleet.settings.expression_cost), known_conditions(fleet)
+
+    def ground(obj: Object) -> Ground:
+        """Only a fleet's own policies are doubted: the bundle's read what a fleet may not have."""
+        return bounds if obj.id in fleet.builtin else replace(bounds, known=known)
+
     for obj in fleet.policies(CONDITION_POLICY):
-        policy, found = compile_condition_policy(obj)
+        policy, found = compile_condition_policy(obj, ground(obj))
         findings.extend(found)
         if policy is not None:
             conditions.append(policy)
     taints: list[TaintPolicy] = []
     for obj in fleet.policies(TAINT_POLICY):
-        taint_policy, found = compile_taint_policy(obj)
+        taint_policy, found = compile_taint_policy(obj, ground(obj))
         findings.extend(found)
         if taint_policy is not None:
             taints.append(taint_policy)
     remedies = _compile_remedies(fleet, findings)
     pulses: list[PulsePolicy] = []
     for obj in fleet.policies(PULSE_POLICY):
-        pulse_policy, found = compile_pulse_policy(obj)
+        pulse_policy, found = compile_pulse_policy(obj, ground(obj))
         findings.extend(found)
         if pulse_policy is not None:
             pulses.append(pulse_policy)
@@ -114,6 +128,14 @@ def compile_policies(fleet: Fleet) -> Compiled:
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
     return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies, pulses=tuple(pulses))
+
+
+def known_conditions(fleet: Fleet) -> frozenset[str]:
+    """The condition types that some policy decides, registration decides, or anything in the fleet reports."""
+    decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
+    reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}
+    derived = {type_ for id_ in fleet.previous for type_ in fleet.conditions_before(id_)}
+    return frozenset((decided | reported | derived | _ALWAYS_KNOWN) - {""})
 
 
 def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
