@@ -107,18 +107,37 @@ def _blocks(body: Tree) -> dict[str, tuple[str, str]]:
     return {f"traffic to {name}": ("blocked", "") for name in dig(body, "status", "trafficBlockClusters") or ()}
 
 
+def _report(body: Tree) -> dict[str, tuple[str, str]]:
+    """The report of an adapter that counts."""
+    accepted = dig(body, "status", "muster", "accepted")
+    if not isinstance(accepted, dict):
+        return {}
+    available = next(
+        (c.get("status") for c in mappings_at(accepted, "conditions") if c.get("type") == "Available"), "-"
+    )
+    told = f"generation {accepted.get('observed_generation')}, Available={available}"
+    return {"report": (str(accepted.get("observed_time")), told)}
+
+
 #: One entry per sort of fact. A stage that decides something new that people should see adds one.
-FACTS: list[Facts] = [_conditions, _taints, _remedies, _blocks, _held, _pending, _generation]
+FACTS: list[Facts] = [_report, _conditions, _taints, _remedies, _blocks, _held, _pending, _generation]
 
 #: The condition by which a kind is judged at a glance, and the word for each status.
 _HEADLINES = {
     "ManagedCluster": ("ManagedClusterConditionAvailable", {"True": "available", "False": "unavailable"}),
     "Cluster": ("Ready", {"True": "ready", "False": "not ready"}),
     "NodePool": ("Ready", {"True": "ready", "False": "not ready"}),
+    "AdapterReport": ("Accepted", {"True": "accepted", "False": "discarded"}),
 }
 #: Kinds that are bookkeeping: counted only where nothing else is to tell.
 _SILENT = frozenset(("Lease", "ManagedClusterSet", "ManagedClusterSetBinding"))
-_NOUNS = {"ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool", "Placement": "placement"}
+_NOUNS = {
+    "ManagedCluster": "cluster",
+    "Cluster": "cluster",
+    "NodePool": "node pool",
+    "Placement": "placement",
+    "AdapterReport": "report",
+}
 
 
 def summary(found: Iterable[Change]) -> str:
@@ -150,6 +169,7 @@ _ORDER = {
     "ready": 2,
     "accepted": 3,
     "denied": 3,
+    "discarded": 3,
     "exceeded": 4,
     "met again": 4,
     "applied": 5,
@@ -170,6 +190,10 @@ def _word(change: Change) -> str | None:
     type_, words = _HEADLINES.get(kind, ("", {}))
     if change.field == f"condition {type_}" and change.after:
         return words.get(change.after, change.after)
+    if change.field == "condition Ready" and change.after:
+        return {"True": "ready", "False": "not ready"}.get(change.after, change.after)
+    if change.field == "report" and change.after:
+        return "accepted"
     if change.field == "condition HubAcceptedManagedCluster" and change.after:
         return "accepted" if change.after == "True" else "denied"
     if change.field.startswith("remedy "):

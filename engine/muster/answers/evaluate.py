@@ -1,11 +1,13 @@
 """The function on which everything rests: a fleet repository and an instant in, all that follows out."""
 
+import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from muster.answers.publish.memory import memory_of
 from muster.decide import pipeline
 from muster.decide.render import changed_files
 from muster.fleet.assemble import assemble
@@ -78,10 +80,14 @@ class Run:
 def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     """Evaluate a directory (no git needed), or a repository at a revision, at the instant `now`.
 
+    A repository remembers which pulses it has published; a directory does not, so its pulses follow from generations
+    and reports alone.
+
     `now` must carry a time zone; fractions of a second are dropped. Raises `muster.gitio.RepositoryError` where
     there is nothing to read; everything that is wrong inside is a finding.
     """
-    return evaluate_snapshot(open_snapshot(Path(path), rev), now)
+    published = NOTHING_PUBLISHED if rev is None else memory_of(Path(path), os.environ)
+    return evaluate_snapshot(open_snapshot(Path(path), rev), now, published)
 
 
 def evaluate_snapshot(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Run:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.answers.message import commit_message
+from muster.answers.publish.memory import read_memory
 from muster.answers.settle import Settled, settle
 from muster.gitio.commit import advance
 from muster.gitio.errors import RepositoryError
@@ -77,7 +78,8 @@ def _once(
     local = branch_tip(repository, branch)
     theirs = fetch(repository, remote=remote, branch=branch) if remote else None
     base = _base(repository, branch, local, theirs)
-    settled = settle(open_commit(repository, base), now())
+    memory = read_memory(repository, remote)
+    settled = settle(open_commit(repository, base), now(), memory.published)
     if not settled.files:
         commit = base
     else:

@@ -11,6 +11,7 @@ from muster.answers.change import Change
 from muster.answers.changes import changes
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.overlay import Overlay
+from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
 
 MOST_PASSES = 50
@@ -31,14 +32,14 @@ class Settled:
     rested: bool
 
 
-def settle(snapshot: Snapshot, now: datetime) -> Settled:
+def settle(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Settled:
     """Evaluate a snapshot until nothing more is due at `now`, at most `MOST_PASSES` times."""
-    first = run = evaluate_snapshot(snapshot, now)
+    first = run = evaluate_snapshot(snapshot, now, published)
     files, told = dict(run.files), changes(run.fleet)
     for _ in range(MOST_PASSES):
         if run.horizon is None or run.horizon > run.now or not run.files:
             return Settled(first, run, _real(first, files), told, rested=True)
-        run = evaluate_snapshot(Overlay(snapshot, files), now)
+        run = evaluate_snapshot(Overlay(snapshot, files), now, published)
         files.update(run.files)
         told.extend(changes(run.fleet))
     return Settled(first, run, _real(first, files), told, rested=False)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from muster.answers.attempts import patient
 from muster.answers.changes import summary
+from muster.answers.publish.publish import publish_due
 from muster.answers.reconcile import Reconciled, reconcile
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
@@ -20,6 +21,8 @@ from muster.model.times import format_time
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
+#: When pulses that a sink did not take are tried again.
+PUBLISH_AGAIN = timedelta(seconds=10)
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 
 Say: TypeAlias = Callable[[str], None]
@@ -46,9 +49,14 @@ class Watcher:
                 return
             done = reconcile(self._repository, _present, branch=self._branch, remote=self._remote, attempts=patient())
             self._tell(done)
+            publication = publish_due(self._repository, done.settled.last, self._remote)
+            for line in publication.lines():
+                self._say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
-            horizon = done.settled.last.horizon
-            self._due = horizon
+            self._due = done.settled.last.horizon
+            if publication.failures:
+                again = _present() + PUBLISH_AGAIN
+                self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
             self._failures += 1
             self._due = _present() + min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LAST_BACK_OFF)

@@ -21,6 +21,8 @@ VERBS: dict[str, str] = {
     "plan": "Show what a reconcile would change.",
     "reconcile": "Evaluate the fleet and commit what follows.",
     "watch": "Reconcile on every change and whenever time alone changes something.",
+    "pulses": "Show which pulses are due, or follow them.",
+    "report": "Report on an object as one of its adapters.",
     "get": "Show the fleet as a table, YAML or JSON.",
 }
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,10 @@ from muster.commands import options
 from muster.commands.cache import use_cache
 from muster.commands.outcome import report
 from muster.commands.progress import working
+
+if TYPE_CHECKING:
+    from muster.answers.reconcile import Reconciled
+    from muster.gitio.repository import Repository
 
 
 @click.command()
@@ -28,6 +33,20 @@ def command(ctx: click.Context, repo: Path, now: datetime, branch: str | None, p
     """
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
     return reconcile_once(repo, (lambda: now) if given else options.present, branch, remote if push else None)
+
+
+def publish(repository: "Repository", done: "Reconciled", remote: str | None) -> None:
+    """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
+    from muster.answers.publish.publish import publish_due
+
+    pulses = len(done.settled.last.pulses)
+    publication = publish_due(repository, done.settled.last, remote)
+    if publication.published:
+        click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
+    elif pulses and not publication.failures:
+        click.echo(f"{pulses} pulses are due and no sink is there to take them; see muster pulses")
+    for line in publication.lines():
+        click.echo(line, err=True)
 
 
 def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None) -> int:
@@ -49,6 +68,7 @@ def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, 
         click.echo("nothing to do")
     if done.pushed:
         click.echo(f"pushed to {remote}")
+    publish(repository, done, remote)
     if done.left_behind:
         click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:

@@ -83,6 +83,16 @@ def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: 
     return None
 
 
+def fetch_ref(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str:
+    """Fetch what the full ref name points at on the remote, keeping it under the remote's own prefix, and return it."""
+    kept = f"{tracking(repository, remote)}{ref.removeprefix('refs/').removeprefix('heads/')}"
+    done = _remote_command(repository, _FETCH, remote, (f"+{ref}:{kept}",), limit_seconds)
+    tip = ref_tip(repository, kept) if done.status == 0 else None
+    if tip is None:
+        raise explain("fetch", done.stderr, done.status)
+    return tip
+
+
 def push(
     repository: Repository, *, remote: str, branch: str, new: str, expected: str | None,
     limit_seconds: float = LIMIT_SECONDS,

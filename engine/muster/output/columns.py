@@ -114,6 +114,37 @@ def _set_members(body: Tree, _now: datetime) -> str:
     return first if first.isdigit() else "-"
 
 
+def _reported_on(body: Tree, _now: datetime) -> str:
+    return f"{dig(body, 'spec', 'resource', 'kind')}/{dig(body, 'spec', 'resource', 'name')}"
+
+
+def _available(*path: str) -> Callable[[Tree, datetime], str]:
+    """The `Available` of a report's payload."""
+
+    def cell(body: Tree, _now: datetime) -> str:
+        found = (c.get("status") for c in mappings_at(body, *path, "conditions") if c.get("type") == "Available")
+        return str(next(found, "-"))
+
+    return cell
+
+
+def _age(*path: str) -> Callable[[Tree, datetime], str]:
+    def cell(body: Tree, now: datetime) -> str:
+        moment = try_time(dig(body, *path))
+        return "-" if moment is None else age(moment, now)
+
+    return cell
+
+
+def _counting(body: Tree, now: datetime) -> str:
+    """What counts of an adapter: `True@3, 5m ago`."""
+    accepted = ("status", "muster", "accepted")
+    generation = dig(body, *accepted, "observed_generation")
+    if generation is None:
+        return "-"
+    return f"{_available(*accepted)(body, now)}@{generation}, {_age(*accepted, 'observed_time')(body, now)} ago"
+
+
 _MOST_NAMES = 5
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
@@ -157,6 +188,25 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAME,
         Column("SET", _text("spec", "clusterSet")),
         Column("BOUND", _status("Bound")),
+    ),
+    "AdapterReport": (
+        Column("OBJECT", _reported_on),
+        Column("ADAPTER", _text("spec", "adapter")),
+        Column("GENERATION", _text("spec", "observed_generation")),
+        Column("AVAILABLE", _available("spec")),
+        Column("OBSERVED", _age("spec", "observed_time")),
+        Column("ACCEPTED", _status("Accepted")),
+        Column("REASON", _reason("Accepted")),
+        Column("COUNTS", _counting),
+    ),
+    "NodePool": (
+        _NAMESPACE,
+        _NAME,
+        Column("GENERATION", _text("metadata", "generation")),
+        Column("READY", _status("Ready")),
+        Column("AVAILABLE", _status("Available")),
+        Column("SINCE", _since("Ready")),
+        Column("REASON", _reason("Ready")),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),
 }

@@ -1,0 +1,130 @@
+"""Reporting as an adapter: a report becomes one file on the agent ref of its cluster.
+
+The ref `refs/heads/agents/<cluster>` is shared by all who speak for the cluster, so a report is put beside what is
+there, by compare-and-swap: whoever loses a race reads again and tries again.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.gitio.errors import RepositoryError
+from muster.gitio.outcomes import Moved, Rejected
+from muster.gitio.repository import Repository
+from muster.gitio.retry import jittered, retrying
+from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
+from muster.model.times import format_time
+from muster.model.tree import Tree
+from muster.yamlio.emitter import emit
+
+#: What adapters report on, by the name on a command line.
+TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
+_ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of a report."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Condition":
+        """Read `Available=True`, `Available=False:NoRecord` or `Available=False:NoRecord:no such zone`. ValueError."""
+        type_, equals, rest = text.partition("=")
+        status, _, said = rest.partition(":")
+        reason, _, message = said.partition(":")
+        if not equals or not type_:
+            raise ValueError(f"{text!r} is not TYPE=STATUS[:REASON[:MESSAGE]]")
+        if status not in ("True", "False", "Unknown"):
+            raise ValueError(f"the status of {type_} cannot be {status!r}; it is True, False or Unknown")
+        return cls(type_, status, reason, message)
+
+    def tree(self) -> Tree:
+        """As it stands in a report."""
+        said = {"reason": self.reason, "message": self.message}
+        return {"type": self.type, "status": self.status, **{name: text for name, text in said.items() if text}}
+
+
+def completed(conditions: Sequence[Condition]) -> list[Condition]:
+    """Return the conditions with those added that every report must have: an adapter that reports has applied its work
+    and is healthy, unless it says otherwise. `Available` is never assumed: without it no report is accepted."""
+    given = {condition.type for condition in conditions}
+    return [*conditions, *(Condition(type_, "True") for type_ in ("Applied", "Health") if type_ not in given)]
+
+
+def withheld(conditions: Sequence[Condition]) -> bool:
+    """Whether a report has nothing to say yet (seed 004, use case 1 and rule 2: "a post-condition that discards adapter
+    report"): its `Available` is Unknown, and the fleet would discard it."""
+    return any(condition.type == "Available" and condition.status == "Unknown" for condition in conditions)
+
+
+def report_object(
+    target: ObjectId, cluster: str, adapter: str, generation: int, now: datetime,
+    conditions: Sequence[Condition], data: Tree = None,
+) -> Tree:  # fmt: skip
+    """Return the AdapterReport of an adapter on an object of a cluster."""
+    resource = {"kind": target.kind, "name": target.name}
+    if target.namespace and target.namespace != cluster:
+        resource["namespace"] = target.namespace
+    spec: Tree = {
+        "resource": resource,
+        "adapter": adapter,
+        "observed_generation": generation,
+        "observed_time": format_time(now),
+        "conditions": [condition.tree() for condition in completed(conditions)],
+    }
+    if data is not None:
+        spec["data"] = data
+    name = f"{target.name}.{adapter}" if target.kind == NODE_POOL.name else adapter
+    return {
+        "apiVersion": ADAPTER_REPORT.api_version,
+        "kind": ADAPTER_REPORT.name,
+        "metadata": {"name": name, "namespace": cluster},
+        "spec": spec,
+    }
+
+
+def send(
+    repository: Repository,
+    cluster: str,
+    report: Tree,
+    remote: str | None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Put a report on the cluster's agent ref, on a remote or here, and return the commit. RepositoryError where the
+    remote does not take it or others keep being faster."""
+    ref = f"refs/heads/agents/{cluster}"
+    path = f"reports/{report['metadata']['name']}.yaml"
+    delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS, random=random.random)
+    commit = retrying(
+        lambda: _put(repository, ref, path, emit(report).encode(), remote),
+        lambda done: done is None,
+        delays=delays,
+        sleep=sleep,
+    )
+    if commit is None:
+        raise RepositoryError(f"{ref} kept moving, so the report was not sent", "send it again")
+    return commit
+
+
+def _put(repository: Repository, ref: str, path: str, content: bytes, remote: str | None) -> str | None:
+    """One attempt; None where somebody else was faster."""
+    message = f"Report {path}\n"
+    if remote is None:
+        tip, files = local_files(repository, ref)
+        return replace_local(repository, ref=ref, expected=tip, files={**files, path: content}, message=message)
+    tip, files = remote_files(repository, remote=remote, ref=ref)
+    outcome = replace_remote(
+        repository, remote=remote, ref=ref, expected=tip, files={**files, path: content}, message=message
+    )
+    if isinstance(outcome, Rejected):
+        raise RepositoryError(f"{remote} rejected the report: {outcome.reason}", outcome.text)
+    return None if isinstance(outcome, Moved) else outcome.commit

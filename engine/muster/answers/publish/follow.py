@@ -1,0 +1,44 @@
+"""Following pulses: each is told once, when it becomes due, to one listener that has a memory of its own.
+
+Level-based like the watch loop: whatever woke it, it evaluates the repository as it is. It sleeps until the horizon, at
+most for the interval.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Event
+from typing import TypeAlias
+
+from muster.answers.evaluate import evaluate_snapshot
+from muster.gitio.open import open_commit
+from muster.gitio.push import fetch
+from muster.gitio.repository import Repository, current_branch
+from muster.model.published import Published, PulseKey
+from muster.model.tree import Tree
+
+Say: TypeAlias = Callable[[Tree], None]
+
+
+def follow(
+    repository: Repository, remote: str | None, interval: timedelta, stop: Event, now: Callable[[], datetime], say: Say
+) -> None:
+    """Tell pulses until `stop` is set. With a remote, its state of the branch is what counts."""
+    memory: dict[PulseKey, Published] = {}
+    while not stop.is_set():
+        horizon = look(repository, remote, now(), memory, say)
+        until = interval if horizon is None else min(interval, horizon - now())
+        stop.wait(max(until.total_seconds(), 0.0))
+
+
+def look(
+    repository: Repository, remote: str | None, now: datetime, memory: dict[PulseKey, Published], say: Say
+) -> datetime | None:
+    """Tell the pulses that are due now, note them in `memory`, and return when time alone makes a further one due."""
+    branch = current_branch(repository)
+    revision = "HEAD" if remote is None else fetch(repository, remote=remote, branch=branch) or "HEAD"
+    run = evaluate_snapshot(open_commit(repository, revision), now, memory)
+    for pulse in run.fleet.pulses:
+        say(pulse.event)
+        if pulse.sent is not None:
+            memory[PulseKey(pulse.object, pulse.policy)] = pulse.sent
+    return run.horizon

@@ -1,0 +1,153 @@
+"""What is remembered of pulses: a git ref of its own, `refs/muster/pulses`, one root commit replaced in place.
+
+So the memory makes no noise in the fleet's history, and a clone that has just been made can have it: it lies in the
+repository, and with a remote on the remote, which is asked before pulses are decided and told after they went out.
+Losing it, or two runs at one time, costs a pulse twice, never a pulse.
+
+The commit's tree has up to 256 files of JSON, by a hash of the object, so that one pulse changes one small file.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster.gitio.errors import RepositoryError
+from muster.gitio.outcomes import Moved, Pushed, Rejected
+from muster.gitio.repository import Repository, open_repository
+from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
+from muster.model.ids import ObjectId
+from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
+from muster.model.times import format_time, try_time
+from muster.model.tree import Tree, dig
+
+REF = "refs/muster/pulses"
+_MESSAGE = "What muster remembers of its pulses\n"
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An event that some sinks have and others do not have yet."""
+
+    event: str
+    sinks: frozenset[str]
+
+
+@dataclass
+class PulseMemory:
+    """The memory in hand: the last pulse of each object and policy, and what is only half delivered."""
+
+    published: dict[PulseKey, Published] = field(default_factory=dict)
+    arrived: dict[PulseKey, Arrived] = field(default_factory=dict)
+
+    def add(self, other: "PulseMemory") -> None:
+        """Take over what another memory knows better: of two pulses the later."""
+        for key, theirs in other.published.items():
+            mine = self.published.get(key)
+            if mine is None or (theirs.time, theirs.count) > (mine.time, mine.count):
+                self.published[key] = theirs
+                self.arrived.pop(key, None)
+        for key, half in other.arrived.items():
+            known = self.arrived.get(key)
+            if known is not None and known.event == half.event:
+                self.arrived[key] = Arrived(half.event, known.sinks | half.sinks)
+            elif known is None and self.published.get(key) == other.published.get(key):
+                self.arrived[key] = half
+
+    def keep(self, objects: Collection[ObjectId]) -> None:
+        """Forget objects that are gone."""
+        for known in (self.published, self.arrived):
+            for key in [key for key in known if key.object not in objects]:
+                del known[key]
+
+
+def read_memory(repository: Repository, remote: str | None = None) -> PulseMemory:
+    """Return what the repository remembers, and the remote where one is given. RepositoryError if that is not there."""
+    memory = decoded(local_files(repository, REF)[1])
+    if remote is not None:
+        memory.add(decoded(remote_files(repository, remote=remote, ref=REF)[1]))
+    return memory
+
+
+def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
+    """What the repository at a path remembers; a plain directory remembers nothing."""
+    try:
+        repository = open_repository(path, environ)
+    except RepositoryError:
+        return NOTHING_PUBLISHED
+    return read_memory(repository).published
+
+
+def remember(repository: Repository, memory: PulseMemory, remote: str | None = None) -> str:
+    """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
+    for _ in range(_ATTEMPTS):
+        tip, files = local_files(repository, REF)
+        memory.add(decoded(files))
+        if replace_local(repository, ref=REF, expected=tip, files=encoded(memory), message=_MESSAGE) is not None:
+            return "" if remote is None else _remember_there(repository, memory, remote)
+    return f"{REF} keeps moving"
+
+
+def _remember_there(repository: Repository, memory: PulseMemory, remote: str) -> str:
+    for _ in range(_ATTEMPTS):
+        tip, files = remote_files(repository, remote=remote, ref=REF)
+        memory.add(decoded(files))
+        outcome = replace_remote(
+            repository, remote=remote, ref=REF, expected=tip, files=encoded(memory), message=_MESSAGE
+        )
+        if isinstance(outcome, Pushed):
+            return ""
+        if isinstance(outcome, Rejected):
+            return f"{remote} does not take {REF}: {outcome.reason}"
+        assert isinstance(outcome, Moved)
+    return f"{REF} of {remote} keeps moving"
+
+
+def encoded(memory: PulseMemory) -> Mapping[str, bytes]:
+    """A memory as files: the same memory gives the same bytes."""
+    shards: dict[str, dict[str, dict[str, Tree]]] = {}
+    for key in sorted({*memory.published, *memory.arrived}):
+        name = "/".join(key.object)
+        shard = hashlib.sha256(name.encode()).hexdigest()[:2]
+        shards.setdefault(f"{shard}.json", {}).setdefault(name, {})[key.policy] = _entry(memory, key)
+    if not shards:
+        return {"empty.json": b"{}\n"}
+    return {path: (json.dumps(content, indent=0, sort_keys=True) + "\n").encode() for path, content in shards.items()}
+
+
+def _entry(memory: PulseMemory, key: PulseKey) -> Tree:
+    last, half = memory.published.get(key), memory.arrived.get(key)
+    entry: Tree = {}
+    if last is not None:
+        entry = {"generation": last.generation, "time": format_time(last.time), "count": last.count}
+    if half is not None:
+        entry["arrived"] = {"event": half.event, "sinks": sorted(half.sinks)}
+    return entry
+
+
+def decoded(files: Mapping[str, bytes]) -> PulseMemory:
+    """The memory in files. What cannot be read is forgotten, which costs a pulse twice."""
+    memory = PulseMemory()
+    for content in files.values():
+        try:
+            objects: Tree = json.loads(content)
+        except ValueError:
+            continue
+        for name, policies in objects.items() if isinstance(objects, dict) else ():
+            parts = name.split("/")
+            if len(parts) == len(ObjectId._fields) and isinstance(policies, dict):
+                _read(memory, ObjectId(*parts), policies.items())
+    return memory
+
+
+def _read(memory: PulseMemory, id_: ObjectId, entries: Iterable[tuple[str, Tree]]) -> None:
+    for policy, entry in entries:
+        key = PulseKey(id_, policy)
+        time, generation, count = try_time(dig(entry, "time")), dig(entry, "generation"), dig(entry, "count")
+        if time is not None and isinstance(generation, int) and isinstance(count, int):
+            memory.published[key] = Published(generation, time, count)
+        event, sinks = dig(entry, "arrived", "event"), dig(entry, "arrived", "sinks")
+        if isinstance(event, str) and isinstance(sinks, list):
+            memory.arrived[key] = Arrived(event, frozenset(str(sink) for sink in sinks))

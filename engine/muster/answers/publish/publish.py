@@ -1,0 +1,188 @@
+"""Publishing: each due pulse to the sinks that its policy names, then into the memory.
+
+At least once: a pulse counts as gone out when all of its sinks have it. What a sink did not take stays due, with the
+same event id, and the sinks that have it are not asked again. A sink that cannot be reached is given up for the rest of
+the run; the others get theirs.
+"""
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from muster.answers.evaluate import Run
+from muster.answers.publish.memory import Arrived, PulseMemory, read_memory, remember
+from muster.answers.publish.sinks import (
+    DeliveryError,
+    Patience,
+    Sink,
+    SinkSettings,
+    credentials,
+    deliver,
+    sink_settings,
+)
+from muster.fleet.fleet import Fleet
+from muster.gitio.repository import Repository, common_directory
+from muster.model.decision import Pulse
+from muster.model.published import PulseKey
+
+#: So many pulses are published before they are remembered: what a run that is killed may publish again.
+BATCH = 200
+PATIENT = Patience(time.sleep, random.random)
+
+
+@dataclass
+class Publication:
+    """What came of publishing: how many pulses all their sinks have, what failed, per sink, and how often."""
+
+    published: int = 0
+    failures: dict[str, list[str]] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """What failed, one line per sink: how often, and the first reason."""
+        return [
+            f"sink {name}: {len(reasons)} not delivered: {reasons[0]}"
+            for name, reasons in sorted(self.failures.items())
+        ]
+
+
+Opener = Callable[[SinkSettings], Sink]
+
+
+def publish(
+    fleet: Fleet,
+    pulses: Sequence[Pulse],
+    memory: PulseMemory,
+    *,
+    open_sink: Opener,
+    remember: Callable[[PulseMemory], None],
+    patience: Patience = PATIENT,
+) -> Publication:
+    """Publish pulses to the fleet's sinks and note in `memory` what arrived; `remember` is called after each batch.
+
+    Without sinks nothing is published and nothing remembered.
+    """
+    settings = {sink.name: sink for sink in sink_settings(fleet.settings.spec)}
+    wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
+    publisher = _Publisher(settings, memory, open_sink, patience)
+    try:
+        for start in range(0, len(pulses) if settings else 0, BATCH):
+            for pulse in pulses[start : start + BATCH]:
+                names = wanted.get(pulse.policy) or settings.keys()
+                publisher.publish(pulse, sorted(names & settings.keys()))
+            memory.keep(fleet.objects.keys())
+            remember(memory)
+    finally:
+        publisher.close()
+    return publisher.result
+
+
+def publish_due(
+    repository: Repository,
+    run: Run,
+    remote: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    patience: Patience = PATIENT,
+) -> Publication:
+    """Publish the pulses of a run whose commit is durable, and remember them in the repository and on the remote.
+
+    What somebody else published since the run looked is left out.
+    """
+    pulses = run.fleet.pulses
+    if not pulses or not sink_settings(run.fleet.settings.spec):
+        return Publication()
+    memory = read_memory(repository, remote)
+    fresh = [pulse for pulse in pulses if not _overtaken(pulse, memory)]
+    troubles: list[str] = []
+    done = publish(
+        run.fleet,
+        fresh,
+        memory,
+        open_sink=opener(common_directory(repository) / "muster", environ),
+        remember=lambda known: troubles.extend(filter(None, [remember(repository, known, remote)])),
+        patience=patience,
+    )
+    if troubles:
+        done.failures["memory"] = troubles
+    return done
+
+
+def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:
+    known = memory.published.get(PulseKey(pulse.object, pulse.policy))
+    return known is not None and pulse.sent is not None and known.time >= pulse.sent.time
+
+
+@dataclass
+class _Publisher:
+    settings: Mapping[str, SinkSettings]
+    memory: PulseMemory
+    open_sink: Opener
+    patience: Patience
+    result: Publication = field(default_factory=Publication)
+    _open: dict[str, Sink] = field(default_factory=dict)
+    _given_up: dict[str, str] = field(default_factory=dict)
+
+    def publish(self, pulse: Pulse, names: Iterable[str]) -> None:
+        """Bring one pulse to its sinks."""
+        key, event = PulseKey(pulse.object, pulse.policy), pulse.event["id"]
+        half = self.memory.arrived.get(key)
+        have = set(half.sinks) if half is not None and half.event == event else set()
+        missing = [name for name in names if name not in have and not self._deliver(name, pulse)]
+        if not missing:
+            assert pulse.sent is not None
+            self.memory.published[key] = pulse.sent
+            self.memory.arrived.pop(key, None)
+            self.result.published += 1
+        elif have := have | (set(names) - set(missing)):
+            self.memory.arrived[key] = Arrived(event, frozenset(have))
+
+    def _deliver(self, name: str, pulse: Pulse) -> bool:
+        if name in self._given_up:
+            self.result.failures[name].append(self._given_up[name])
+            return False
+        try:
+            if name not in self._open:
+                self._open[name] = self.open_sink(self.settings[name])
+            deliver(self._open[name], self.settings[name], pulse.event, self.patience)
+        except DeliveryError as error:
+            if error.unreachable:
+                self._given_up[name] = error.message
+            self.result.failures.setdefault(name, []).append(error.message)
+            return False
+        return True
+
+    def close(self) -> None:
+        for sink in self._open.values():
+            sink.close()
+
+
+def opener(folder: Path, environ: Mapping[str, str] = os.environ) -> Opener:
+    """Return what opens sinks by their URL; files lie in `folder`."""
+
+    def open_sink(settings: SinkSettings) -> Sink:
+        scheme = urlsplit(settings.url).scheme
+        if scheme == "stdout":
+            from muster.answers.publish.lines import StreamSink
+
+            return StreamSink(sys.stdout)
+        if scheme == "file":
+            from muster.answers.publish.lines import FileSink
+
+            return FileSink(folder / settings.url.removeprefix("file:"))
+        secret = credentials(settings, environ)
+        if scheme in ("http", "https"):
+            from muster.answers.publish.http import HttpSink
+
+            return HttpSink(settings.url, mode=settings.mode, timeout=settings.timeout, authorization=secret)
+        from muster.answers.publish.amqp import AmqpSink
+
+        return AmqpSink(
+            settings.url, mode=settings.mode, timeout=settings.timeout, login=secret, exchange=settings.exchange,
+            routing_key=settings.routing_key,
+        )  # fmt: skip
+
+    return open_sink

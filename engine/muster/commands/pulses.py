@@ -1,0 +1,96 @@
+"""`muster pulses`: which pulses are due, and a stream of them for adapters that would rather pull."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Event
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+from muster.commands.reading import snapshot_of
+from muster.model.tree import Tree, dig
+
+
+@click.command()
+@options.repo_option
+@options.snapshot_options
+@options.now_option
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only pulses for objects of this kind.")
+@click.option("--follow", is_flag=True, help="Print pulses as they become due, until stopped.")
+@click.option("--remote", metavar="NAME", help="With --follow: fetch from this remote at an interval.")
+@click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
+              help="With --follow: how often to look at the repository at least.")  # fmt: skip
+@options.output_option("table", "json", "lines")
+def command(
+    repo: Path, rev: str | None, worktree: bool, now: datetime, kinds: tuple[str, ...], follow: bool,
+    remote: str | None, interval: float, output: str,
+) -> int:  # fmt: skip
+    """Show the CloudEvents that are due at this instant; --follow prints each as a line of JSON when it becomes due.
+
+    What was published to the fleet's sinks is not due again. A follower has a memory of its own: it sees every pulse
+    once, whoever else gets it, and begins with what generations and the age of reports ask for.
+    """
+    if interval <= 0:
+        raise click.UsageError("--interval must be positive.")
+    if follow:
+        return _follow(repo, remote, timedelta(seconds=interval), kinds)
+    from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.publish.memory import memory_of
+
+    run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now, memory_of(repo, os.environ))
+    _show(_of_kinds(run.pulses, kinds), output)
+    if output == "table" and run.horizon is not None:
+        click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
+    return report(run.findings)
+
+
+def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[str, ...]) -> int:
+    from muster.answers.publish.follow import follow
+    from muster.answers.publish.lines import line
+    from muster.gitio.repository import open_repository
+
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+
+    def say(event: Tree) -> None:
+        if _of_kinds([event], kinds):
+            sys.stdout.write(line(event))
+            sys.stdout.flush()
+
+    follow(open_repository(repo, os.environ), remote, interval, stop, options.present, say)
+    return 0
+
+
+def _of_kinds(events: Sequence[Tree], kinds: tuple[str, ...]) -> list[Tree]:
+    """The events whose subject is of one of the kinds; all where none is named."""
+    wanted = {kind.casefold() for kind in kinds}
+    return [event for event in events if not wanted or event["subject"].partition("/")[0].casefold() in wanted]
+
+
+def _show(events: list[Tree], output: str) -> None:
+    from muster.answers.publish.lines import line
+    from muster.output.table import print_table
+
+    if output == "json":
+        sys.stdout.write(json.dumps(events, indent=2, ensure_ascii=False) + "\n")
+    elif output == "lines":
+        sys.stdout.write("".join(line(event) for event in events))
+    elif events:
+        rows = [
+            [event["subject"], _text(event, "generation"), _text(event, "reason"), event["type"]] for event in events
+        ]
+        print_table(["OBJECT", "GENERATION", "REASON", "TYPE"], rows)
+    else:
+        click.echo("no pulse is due", err=True)
+
+
+def _text(event: Tree, name: str) -> str:
+    value = dig(event, "data", name)
+    return "-" if value is None else str(value)
