@@ -2,7 +2,8 @@
 
 Where upstream runs one controller alone, the repository holds the same situation (`karmada_world`). Where muster
 decides otherwise on purpose, it is held to its own expectation (`karmada_differences`). Compared is what a case
-asserts: remedyActions, trafficBlockClusters, serviceLocations, taints (as the set that Kubernetes says they are), conditions.
+asserts: remedyActions, trafficBlockClusters, serviceLocations, taints (as the set that Kubernetes says they are) and
+conditions.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -20,7 +20,7 @@ from muster.fleet.overrides import Override, override_of
 from muster.fleet.selectors import LabelSelector
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER
+from muster.model.kinds import CLUSTERS, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER
 from muster.model.times import format_time, try_duration, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
@@ -30,8 +30,6 @@ STATE = ("status", "muster", "budgets")
 DEFAULT_FLEET = "fleet"
 #: The condition by which a cluster is judged. Unknown means: nothing is heard of it.
 HEADLINES: Mapping[str, str] = {"ManagedCluster": "ManagedClusterConditionAvailable", "Cluster": "Ready"}
-#: The failure domain under which the clusters of pools are counted: they are supplies, not places of work.
-POOLED = "pool clusters"
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
@@ -75,9 +73,7 @@ class Budget:
         return max(limit, self.ignored)
 
     def domain(self, obj: Object) -> str:
-        """The failure domain in which the budget counts an object; empty for the fleet as a whole."""
-        if (obj.id.group, obj.id.kind) not in _CLUSTER_KINDS:
-            return POOLED
+        """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
         return obj.labels.get(self.domain_label, "") if self.domain_label else ""
 
 
@@ -113,16 +109,10 @@ def in_service(obj: Object) -> bool:
 
 
 def population(fleet: Fleet) -> tuple[Object, ...]:
-    """The clusters that budgets count, by id: those in service, the broken ones among them, and those of pools.
-
-    A cluster of a pool that has joined as a cluster of the fleet counts once, as the latter.
-    """
-    names = {(kind.group, kind.name) for kind in CLUSTERS}
-    broken = [fleet.objects[id_] for id_ in fleet.broken if (id_.group, id_.kind) in names and id_ in fleet.objects]
-    clusters = [obj for obj in (*fleet.clusters(), *broken) if in_service(obj)]
-    known = {obj.id.name for obj in clusters}
-    pooled = [obj for obj in fleet.of(CLUSTER_DEPLOYMENT) if "clusterPoolRef" in obj.spec and obj.id.name not in known]
-    return tuple(sorted((*clusters, *pooled), key=lambda obj: obj.id))
+    """The clusters that budgets count, by id: those in service, the broken ones among them."""
+    ids = (id_ for id_ in fleet.broken if (id_.group, id_.kind) in _CLUSTER_KINDS and id_ in fleet.objects)
+    clusters = (*fleet.clusters(), *(fleet.objects[id_] for id_ in ids))
+    return tuple(sorted((obj for obj in clusters if in_service(obj)), key=lambda obj: obj.id))
 
 
 def headline(fleet: Fleet, obj: Object) -> str:
@@ -252,8 +242,8 @@ class Allowance:
             if self._is_cluster(cluster):
                 if obj is not None and in_service(obj) and budget.domain(obj) == holding.domain:
                     return holding
-            elif holding.domain in (POOLED, ""):
-                return holding
+            elif not holding.domain:
+                return holding  # a pool's cluster is no place of work yet: it waits while the fleet as a whole does
         return None
 
     @staticmethod
