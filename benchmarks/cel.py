@@ -8,10 +8,10 @@ with its context converted beforehand, and with the conversion that a fresh obje
 import argparse
 import gc
 import json
-import resource
 import statistics
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -61,24 +61,23 @@ class Muster:
 
 
 class CelPython:
-    """cel-python, with one of its two runners. Its parser is a singleton of the first runner: it is reset."""
-
-    last: Any = None
+    """cel-python, with one of its two runners. Its parser is one per process, of one runner: it is swapped."""
 
     def __init__(self, runner: str) -> None:
         import celpy
 
         self._celpy = celpy
         self._runner = getattr(celpy, runner)
+        self._parser: Any = None
         self.name = "cel-python " + ("compiled" if runner == "CompiledRunner" else "interpreted")
 
     def compile(self, text: str) -> Any:
-        if self._celpy.CELParser.CEL_PARSER is None or CelPython.last is not self._runner:
-            self._celpy.CELParser.CEL_PARSER, CelPython.last = None, self._runner
+        self._celpy.CELParser.CEL_PARSER = self._parser
         limit = sys.getrecursionlimit()
         env = self._celpy.Environment(runner_class=self._runner)
         program = env.program(env.compile(text))
         sys.setrecursionlimit(limit)
+        self._parser = self._celpy.CELParser.CEL_PARSER
         return program
 
     def prepare(self, data: Mapping[str, Any]) -> Any:
@@ -252,18 +251,13 @@ def fleet(engine: Engine, objects: int, expressions: int = 20) -> float:
 
 def memory(engine: Engine, count: int) -> float:
     """Return the kibibytes that a compiled expression keeps, over so many different ones."""
-    gc.collect()
-    before = _resident()
+    engine.compile(CASES[2].text)
+    tracemalloc.start()
     kept = [engine.compile(f"self.spec.leaseDurationSeconds > {number} && {CASES[2].text}") for number in range(count)]
     gc.collect()
-    grown = (_resident() - before) / count
-    del kept
+    grown = tracemalloc.get_traced_memory()[0] / 1024 / len(kept)
+    tracemalloc.stop()
     return grown
-
-
-def _resident() -> float:
-    with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - one line of the kernel's
-        return int(statm.read().split()[1]) * resource.getpagesize() / 1024
 
 
 KINDS = {"fresh": "context preparation and evaluation", "ready": "evaluation alone", "compile": "parse and compile"}
