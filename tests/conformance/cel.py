@@ -16,7 +16,7 @@ from muster import cel
 from muster.cel.compiler import inspect
 from muster.cel.runtime import conversion, maps
 from muster.cel.runtime.describe import type_name
-from muster.cel.types import Type, parse_type
+from muster.cel.types import DYN, Type, parse_type
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -91,7 +91,10 @@ def _actual(case: Mapping[str, Json]) -> str:
 
 def _env(case: Mapping[str, Json]) -> cel.Env:
     return cel.Env(
-        variables={name: _type(text) for name, text in case.get("type_env", {}).items()},
+        variables={
+            **dict.fromkeys(case.get("bindings", {}), DYN),
+            **{name: _type(text) for name, text in case.get("type_env", {}).items()},
+        },
         container=case.get("container", ""),
         checked=not case.get("disable_check", False),
         overloads=tuple(_overloads(case.get("functions", []))),

@@ -11,7 +11,6 @@ Ranges are CEL's: years 1 to 9999; results of arithmetic on durations fit int64 
 
 import operator
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -251,24 +250,30 @@ def difference(later: datetime, earlier: datetime) -> timedelta:
 
 def elapsed_more(later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
-    if later.__class__ is Instant and later.plain is not None and _plain(earlier, limit):
+    if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
             if gap > limit:
                 return True
-            _passing(later.clock.record_passed, earlier, limit)  # type: ignore[union-attr]
+            try:
+                later.clock.record_passed(earlier + limit)  # type: ignore[union-attr]
+            except OverflowError:
+                return False  # past the year 9999: never
             return False
     return bool(difference(later, earlier) > limit)
 
 
 def elapsed_at_least(later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier >= limit`."""
-    if later.__class__ is Instant and later.plain is not None and _plain(earlier, limit):
+    if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
             if gap >= limit:
                 return True
-            _passing(later.clock.record_reached, earlier, limit)  # type: ignore[union-attr]
+            try:
+                later.clock.record_reached(earlier + limit)  # type: ignore[union-attr]
+            except OverflowError:
+                return False  # past the year 9999: never
             return False
     return bool(difference(later, earlier) >= limit)
 
@@ -281,15 +286,6 @@ def elapsed_less(later: Any, earlier: Any, limit: timedelta) -> bool:
 def elapsed_at_most(later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier <= limit`."""
     return not elapsed_more(later, earlier, limit)
-
-
-def _plain(time: object, limit: object) -> bool:
-    return time.__class__ is datetime and limit.__class__ is timedelta
-
-
-def _passing(record: Callable[[datetime], None], earlier: datetime, limit: timedelta) -> None:
-    with suppress(OverflowError):  # past the year 9999: never
-        record(earlier + limit)
 
 
 def add_spans(left: timedelta, right: timedelta) -> timedelta:
