@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "pulses": "Show which pulses are due, or follow them.",
     "report": "Report on an object as one of its adapters.",
     "get": "Show the fleet as a table, YAML or JSON.",
+    "cel": "Evaluate and explain one expression.",
 }
 
 FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED = 0, 1, 2, 3, 4, 130
