@@ -12,6 +12,7 @@ import pytest
 from muster import cel
 from muster.cel import closures
 from muster.cel.codegen.support import ABSORBED
+from muster.cel.folds import Frame
 from muster.cel.program import Program
 from muster.cel.runtime.budget import EXPRESSION_LIMIT
 from tests.conformance import cel as cases
@@ -71,7 +72,7 @@ def both(program: Program, variables: dict[str, Any]) -> tuple[str, str]:
     step = closures.build(program.node, program.env, program._types)
     return (
         outcome(lambda: program._body(variables, [EXPRESSION_LIMIT])),
-        outcome(lambda: step(closures.Frame(variables, [EXPRESSION_LIMIT]))),
+        outcome(lambda: step(Frame(variables, [EXPRESSION_LIMIT]))),
     )
 
 

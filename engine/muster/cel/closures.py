@@ -6,31 +6,17 @@ generated code does, so both agree by construction wherever they share a helper.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from muster.cel import ast
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.folds import FOLDS, Failure, Frame, Step
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access, comparison, maps, numbers
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.describe import no_overload, shown, spoken_type
+from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import Type
-
-
-class Frame:
-    """One evaluation: the variables, the local ones, what is left to spend, and what was seen."""
-
-    __slots__ = ("locals", "meter", "seen", "variables")
-
-    def __init__(self, variables: Mapping[str, Any], meter: Meter, seen: dict[int, Any] | None = None) -> None:
-        self.variables = variables
-        self.locals: dict[str, Any] = {}
-        self.meter = meter
-        self.seen = seen
-
-
-Step: TypeAlias = Callable[[Frame], Any]
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "_-_": numbers.subtract, "_*_": numbers.multiply, "_/_": numbers.divide, "_%_": numbers.modulo,
@@ -41,15 +27,6 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
 _PAYING: Mapping[str, Callable[[Meter, int, Any, Any], Any]] = {
     "_+_": numbers.add, "_==_": comparison.equal_at, "_!=_": comparison.different_at, "@in": comparison.contains_at,
 }  # fmt: skip
-
-
-class Failure:
-    """The value of a part that failed, in a trace; also stands for an unused binding that failed."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: EvaluationError) -> None:
-        self.error = error
 
 
 def build(node: ast.Node, env: Env, types: Mapping[int, Type], *, trace: bool = False) -> Step:
@@ -310,7 +287,7 @@ class _Builder:
         source, bodies = self.step(node.range), [self.step(body) for body in node.args]
         names, site, weight = node.variables, node.offset, weight_of(node)
         kinds = access.element_kinds(self.types.get(node.range.id), len(names))
-        fold = _FOLDS[node.name]
+        fold = FOLDS[node.name]
         two = len(names) == 2
 
         def macro(frame: Frame) -> Any:
@@ -367,78 +344,3 @@ def negation(value: Any) -> bool:
 
 def _refuse(name: str, args: list[Any]) -> Any:
     raise no_overload(name, *args)
-
-
-def _bool(value: Any, macro: str) -> bool:
-    if value.__class__ is bool:
-        return bool(value)
-    raise EvaluationError(f"no such overload: {macro}() needs a bool, not a {spoken_type(value)}")
-
-
-Fold: TypeAlias = Callable[[Any, Callable[[Any], None], Frame, list[Step]], Any]
-
-
-def _quantifier(name: str, *, decisive: bool) -> Fold:
-    def fold(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
-        failure: EvaluationError | None = None
-        for item in items:
-            try:
-                each(item)
-                if _bool(bodies[0](frame), name) is decisive:
-                    return decisive
-            except BudgetExceeded:
-                raise
-            except EvaluationError as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
-        return not decisive
-
-    return fold
-
-
-def _exists_one(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
-    count = 0
-    for item in items:
-        each(item)
-        count += _bool(bodies[0](frame), "exists_one")
-    return count == 1
-
-
-def _passing(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
-    """Yield the items that pass the filter, if there is one before the body."""
-    for item in items:
-        each(item)
-        if len(bodies) == 1 or _bool(bodies[0](frame), "the filter of a macro"):
-            yield item
-
-
-def _filter(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
-    kept = []
-    for item in items:
-        each(item)
-        if _bool(bodies[0](frame), "filter"):
-            kept.append(item)
-    return kept
-
-
-def _map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
-    return [bodies[-1](frame) for _ in _passing(items, each, frame, bodies)]
-
-
-def _transform_map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
-    return maps.build([(item[0], bodies[-1](frame)) for item in _passing(items, each, frame, bodies)])
-
-
-def _transform_entry(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
-    entries: list[tuple[Any, Any]] = []
-    for _ in _passing(items, each, frame, bodies):
-        entries += maps.entries_of(bodies[-1](frame))
-    return maps.build(entries)
-
-
-_FOLDS: Mapping[str, Fold] = {
-    "all": _quantifier("all", decisive=False), "exists": _quantifier("exists", decisive=True),
-    "exists_one": _exists_one, "existsOne": _exists_one, "filter": _filter, "map": _map, "transformList": _map,
-    "transformMap": _transform_map, "transformMapEntry": _transform_entry,
-}  # fmt: skip

@@ -81,7 +81,7 @@ class Program:
         self.cost = sum(1 for _ in ast.walk(node))
         self.reads = _free_names(node)
         self._timed = "now" in self.reads
-        self._explain: closures.Step | None = None
+        self._explain: Step | None = None
         self._body: Body = self._interpret if body is None else body
         self.evaluate = self._evaluator(self._body)
 
@@ -105,7 +105,7 @@ class Program:
     def _interpret(self, variables: Mapping[str, Any], meter: Meter) -> Any:
         if self._explain is None:
             self._explain = closures.build(self.node, self.env, self._types)
-        return self._explain(closures.Frame(variables, meter))
+        return self._explain(Frame(variables, meter))
 
     def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int) -> Any:
         """Evaluate again what failed, with the engine that can say why; return the value if it finds one."""
@@ -198,7 +198,7 @@ class Program:
     def _recorder(self, seen: dict[int, Any]) -> Body:
         """Return the engine that notes the value of every part."""
         step = closures.build(self.node, self.env, self._types, trace=True)
-        return lambda variables, meter: step(closures.Frame(variables, meter, seen))
+        return lambda variables, meter: step(Frame(variables, meter, seen))
 
 
 _LAST = local()

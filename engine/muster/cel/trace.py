@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.cel import ast
-from muster.cel.closures import Failure, path
+from muster.cel.closures import path
+from muster.cel.folds import Failure
 from muster.cel.runtime.describe import shown
 
 

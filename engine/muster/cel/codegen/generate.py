@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.cel import ast
-from muster.cel.closures import Frame, build, guarded, weight_of
+from muster.cel.closures import build, guarded, weight_of
 from muster.cel.codegen.logic import Captured, Logic
 from muster.cel.codegen.macros import Macros
 from muster.cel.codegen.operators import Operators
@@ -15,6 +15,7 @@ from muster.cel.codegen.source import UNKNOWN, Value, Writer
 from muster.cel.codegen.support import NAMESPACE
 from muster.cel.env import Env
 from muster.cel.errors import EvaluationError
+from muster.cel.folds import Frame
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
 from muster.cel.runtime.budget import FREE, Meter, spend

@@ -1,0 +1,108 @@
+"""Comprehensions over a frame: how the closures go through a range, one fold per macro."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.runtime import maps
+from muster.cel.runtime.budget import Meter
+from muster.cel.runtime.describe import spoken_type
+
+
+class Frame:
+    """One evaluation: the variables, the local ones, what is left to spend, and what was seen."""
+
+    __slots__ = ("locals", "meter", "seen", "variables")
+
+    def __init__(self, variables: Mapping[str, Any], meter: Meter, seen: dict[int, Any] | None = None) -> None:
+        self.variables = variables
+        self.locals: dict[str, Any] = {}
+        self.meter = meter
+        self.seen = seen
+
+
+Step: TypeAlias = Callable[[Frame], Any]
+
+
+class Failure:
+    """The value of a part that failed, in a trace; also stands for an unused binding that failed."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: EvaluationError) -> None:
+        self.error = error
+
+
+def _bool(value: Any, macro: str) -> bool:
+    if value.__class__ is bool:
+        return bool(value)
+    raise EvaluationError(f"no such overload: {macro}() needs a bool, not a {spoken_type(value)}")
+
+
+Fold: TypeAlias = Callable[[Any, Callable[[Any], None], Frame, list[Step]], Any]
+
+
+def _quantifier(name: str, *, decisive: bool) -> Fold:
+    def fold(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+        failure: EvaluationError | None = None
+        for item in items:
+            try:
+                each(item)
+                if _bool(bodies[0](frame), name) is decisive:
+                    return decisive
+            except BudgetExceeded:
+                raise
+            except EvaluationError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return not decisive
+
+    return fold
+
+
+def _exists_one(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+    count = 0
+    for item in items:
+        each(item)
+        count += _bool(bodies[0](frame), "exists_one")
+    return count == 1
+
+
+def _passing(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    """Yield the items that pass the filter, if there is one before the body."""
+    for item in items:
+        each(item)
+        if len(bodies) == 1 or _bool(bodies[0](frame), "the filter of a macro"):
+            yield item
+
+
+def _filter(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    kept = []
+    for item in items:
+        each(item)
+        if _bool(bodies[0](frame), "filter"):
+            kept.append(item)
+    return kept
+
+
+def _map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    return [bodies[-1](frame) for _ in _passing(items, each, frame, bodies)]
+
+
+def _transform_map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    return maps.build([(item[0], bodies[-1](frame)) for item in _passing(items, each, frame, bodies)])
+
+
+def _transform_entry(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    entries: list[tuple[Any, Any]] = []
+    for _ in _passing(items, each, frame, bodies):
+        entries += maps.entries_of(bodies[-1](frame))
+    return maps.build(entries)
+
+
+FOLDS: Mapping[str, Fold] = {
+    "all": _quantifier("all", decisive=False), "exists": _quantifier("exists", decisive=True),
+    "exists_one": _exists_one, "existsOne": _exists_one, "filter": _filter, "map": _map, "transformList": _map,
+    "transformMap": _transform_map, "transformMapEntry": _transform_entry,
+}  # fmt: skip
