@@ -9,6 +9,7 @@ from muster.cel import ast, closures
 from muster.cel.clock import Clock
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
+from muster.cel.folds import Frame, Step
 from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget, Meter
 from muster.cel.runtime.temporal import Instant
 from muster.cel.trace import Trace, trace_of
