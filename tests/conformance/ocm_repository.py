@@ -15,6 +15,7 @@ import yaml
 import muster
 from muster.decide.placements.contests import SCHEDULING_DISABLED
 from muster.decide.placements.standing import PLACEMENT_LABEL
+from muster.fleet.acceptance import ACCEPTED_ON
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION, kind_of
 from muster.model.times import parse_time
@@ -62,6 +63,11 @@ class CaseFleet:
             bodies += list(_absent_owners(self.known))
         if self.area == "csr-approve":
             bodies += list(_requesters(self.given, bodies))
+        if spec := _settings(self.given, self.area):
+            metadata = {"name": "fleet"}
+            self._write(
+                "fleet.yaml", {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": metadata, "spec": spec}
+            )
         for body in bodies:
             self._object(body)
         if old := self.given.get("old_object"):
@@ -71,8 +77,11 @@ class CaseFleet:
         if (id_ := object_id(body)).kind == PLACEMENT_DECISION.name:
             self._write(f"derived/{_file(id_)}", _owned(body))
             return
-        if self.area == "taint" and _condition(body, AVAILABLE):
+        # Upstream's controller of clocks does not ask whether a cluster is accepted, but only such a one has a Lease.
+        if self.area == "clock-sync" or (self.area == "taint" and _condition(body, AVAILABLE)):
             body = {**body, "spec": {**body.get("spec", {}), "hubAcceptsClient": True}}
+        if self.area == "acceptance":
+            body = _answered(body)
         self._write(_file(id_), _input(body, fresh=self.area.startswith("webhook")))
         if not self.area.startswith("webhook"):
             self._derived(body)
@@ -110,6 +119,27 @@ def _input(body: Json, *, fresh: bool) -> Json:
         taints = [{key: value for key, value in taint.items() if key != "timeAdded"} for taint in own]
         said["spec"] = {**body["spec"], "taints": taints}
     return said
+
+
+def _answered(body: Json) -> Json:
+    """On a live hub, not accepted is both "no" and "not yet": it is a person's no once the hub had accepted it."""
+    spec = {key: value for key, value in body.get("spec", {}).items() if key != "hubAcceptsClient"}
+    said = body.get("spec", {}).get("hubAcceptsClient")
+    if said or ACCEPTED_ON in body["metadata"].get("annotations", {}) or _condition(body, "HubAcceptedManagedCluster"):
+        spec["hubAcceptsClient"] = bool(said)
+    return {**body, "spec": spec}
+
+
+def _settings(given: Json, area: str) -> Json:
+    """What feature gates and flags of the hub say: the settings of the fleet."""
+    spec: Json = {}
+    if given.get("features", {}).get("ManagedClusterAutoApproval") is not True:
+        return spec
+    if area == "acceptance":
+        spec["registration"] = {"autoAccept": True}
+    if users := given.get("auto_approve_users"):
+        spec["policyParams"] = {"csr-approval": {"autoApprovedUsers": users}}
+    return spec
 
 
 def _absent_owners(bodies: Iterable[Json]) -> Iterator[Json]:

@@ -11,7 +11,7 @@ from tests.conformance import ocm
 CASES = {case["id"]: case for case in ocm.cases(Path(__file__).parent / "cases")}
 
 #: Areas that no stage decides yet.
-WAITING = frozenset({"clock-sync", "csr-approve", "cluster-deletion", "agent-status"})
+WAITING = frozenset({"agent-status"})
 
 
 def _parameters() -> list[Any]:

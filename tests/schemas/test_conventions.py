@@ -19,6 +19,8 @@ OPEN_IN_SPEC = {
     "clusterdeploymentcustomization/spec/installerManifestPatches/*": "the installer",
     "clusterpool/spec/platform": "the installer",
     "clusterpool/spec/installerEnv/*/valueFrom": "the installer",
+    "managedclusteraddon/spec": "the add-on's manager",
+    "manifestwork/spec": "the work agent",
     "resourcebinding/spec": "Karmada's scheduler",
     "resourcebinding/spec/resource": "Karmada's scheduler",
     "resourcebinding/spec/clusters/*": "Karmada's scheduler",

@@ -42,7 +42,8 @@ class Verdict:
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
     scopes, failures = Scopes.of(fleet, now), Failures()
-    for obj in fleet.of(*(kind for kind in ALL if kind.counted)):
+    targets = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds}
+    for obj in fleet.of(*(kind for kind in ALL if kind.counted or kind in targets)):
         yield from object_conditions(scopes, obj, now, failures)
     yield from failures.findings()
 
@@ -55,7 +56,7 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
     base = scopes.base(obj)
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
     previous: dict[str, Tree] = base["previous"]  # type: ignore[assignment]
-    generation = generation_of(scopes.fleet, obj.id)
+    generation = generation_of(scopes.fleet, obj.id) if obj.kind.counted else None
     spoken: set[str] = set()
     for policy in scopes.fleet.compiled.conditions:
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):

@@ -4,33 +4,48 @@ Source: seed 002 (double opt-in, removal), seed 000 (who creates the Lease) and 
 controllers. A cluster that was never accepted gets no condition at all; one that was accepted once and is not any
 more is denied. An accepted cluster without a Lease gets a derived one that was renewed just now, so that a new
 cluster has a full grace period; it goes when the agent's own Lease exists.
+
+A cluster joined the fleet, in upstream's words, when its agent has said a first word after it was accepted: with its
+own Lease, or by reporting that it joined. That is never taken back.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
+from muster.decide.removal import removal
 from muster.decide.transitions import condition
+from muster.decide.valve import stretched
+from muster.fleet.acceptance import ACCEPTED_ON, automatic
 from muster.fleet.fleet import Fleet
-from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.times import format_time
+from muster.model.tree import Tree, mapping_at
 
 ACCEPTED = "HubAcceptedManagedCluster"
+JOINED = "ManagedClusterJoined"
 _BECAUSE = Because("registration")
+_AUTOMATIC = Because("registration", text="the Fleet accepts clusters of which nobody has said anything else")
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
-    """Decide acceptance and the leases that are waited for."""
+    """Decide acceptance, joining, the leases that are waited for and how long they last, and removals."""
     leases = leases_by_cluster(fleet)
+    accepted = []
     for obj in fleet.of(MANAGED_CLUSTER):
         decision = _acceptance(fleet, obj, now)
-        if decision is None:
-            continue
-        yield decision
-        if obj.id.name not in leases and not obj.deleting:
-            yield from _awaited_lease(fleet, obj, now)
+        if decision is not None:
+            yield decision
+            yield from _automatically(fleet, obj, now)
+            yield from _joined(fleet, obj, leases.get(obj.id.name), now)
+            if obj.spec.get("hubAcceptsClient") is True:
+                accepted.append(obj)
+            if obj.id.name not in leases and not obj.deleting:
+                yield from _awaited_lease(fleet, obj, now)
+    yield from stretched(fleet, accepted)
+    yield from removal(fleet, now)
 
 
 def _acceptance(fleet: Fleet, obj: Object, now: datetime) -> Decision | None:
@@ -43,6 +58,29 @@ def _acceptance(fleet: Fleet, obj: Object, now: datetime) -> Decision | None:
         return None
     decided = condition(before, status=status, reason=reason, message=message, now=now)
     return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, _BECAUSE)
+
+
+def _automatically(fleet: Fleet, obj: Object, now: datetime) -> Iterator[Decision]:
+    """What is written of a cluster that the fleet's settings accepted: since when, and that it is."""
+    if not automatic(obj):
+        return
+    since = fleet.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
+    annotations = {**mapping_at(fleet.now(obj.id, "metadata", "annotations"))}
+    annotations[ACCEPTED_ON] = since if isinstance(since, str) else format_time(now)
+    yield Decision(obj.id, ("metadata", "annotations"), annotations, _AUTOMATIC)
+    yield Decision(obj.id, ("spec", "hubAcceptsClient"), value=True, because=_AUTOMATIC)
+
+
+def _joined(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
+    """Upstream's agent writes this condition of itself; where it does, its word stands."""
+    before = fleet.conditions_before(obj.id).get(JOINED)
+    reported = fleet.reported(obj.id).get(JOINED)
+    if reported is not None or (before is None and renew_time(lease) is None):
+        return
+    if before is None and obj.spec.get("hubAcceptsClient") is not True:
+        return
+    decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
+    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _BECAUSE)
 
 
 def _awaited_lease(fleet: Fleet, obj: Object, now: datetime) -> Iterator[Decision]:

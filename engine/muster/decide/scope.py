@@ -11,12 +11,13 @@ from datetime import datetime
 from muster import cel
 from muster.decide.adapters import AdapterScopes
 from muster.decide.staleness import reported_conditions
+from muster.fleet.csr import decoded
 from muster.fleet.fleet import Fleet
-from muster.fleet.leases import effective_leases
+from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.policies import Policy
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS
+from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
@@ -53,9 +54,11 @@ class Scopes:
 
     def base(self, obj: Object) -> dict[str, object]:
         """The variables that every policy sees of an object. `conditions` is this dict's own and may be added to."""
+        name = cluster_of(obj)
         return {
             "self": obj.body,
-            "lease": self.leases.get(cluster_of(obj), {}),
+            "lease": self.leases.get(name, {}),
+            "leaseDurationSeconds": self._lease_seconds(name),
             "reported": self._reported(obj),
             "previous": self.fleet.conditions_before(obj.id),
             "conditions": self.fleet.conditions(obj.id),
@@ -63,7 +66,16 @@ class Scopes:
             "fleet": self.fleet.settings.spec,
             "now": self.clock.now,
             **self.adapters.base(obj),
+            **(self._request(obj) if obj.id.kind == CSR.name else {}),
         }
+
+    def _request(self, obj: Object) -> dict[str, object]:
+        """What policies over requests for certificates see besides: the request, and the cluster that it is for."""
+        return {"csr": decoded(obj), "cluster": self.fleet.whole(MANAGED_CLUSTER.id(cluster_of(obj))) or {}}
+
+    def _lease_seconds(self, cluster: str) -> int:
+        obj = self.fleet.objects.get(MANAGED_CLUSTER.id(cluster))
+        return 0 if obj is None else lease_seconds(self.fleet, obj)
 
     def _reported(self, obj: Object) -> dict[str, Tree]:
         reported = self.fleet.reported(obj.id)
@@ -72,7 +84,7 @@ class Scopes:
         name = cluster_of(obj)
         ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
         cluster = next((self.fleet.objects[id_] for id_ in ids if id_ in self.fleet.objects), None)
-        return reported_conditions(reported, cluster, self.leases.get(name), self.clock)
+        return reported_conditions(reported, cluster, self.leases.get(name), self._lease_seconds(name), self.clock)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> dict[str, object]:
         """The base with the policy's own `params` and `variables`."""
@@ -85,6 +97,8 @@ def cluster_of(obj: Object) -> str:
     """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
     if (obj.id.group, obj.id.kind) in _CLUSTER_KINDS:
         return obj.id.name
+    if obj.id.kind == CSR.name:
+        return str(obj.labels.get(CLUSTER_NAME, ""))
     named = dig(obj.body, "spec", "clusterName")
     return named if isinstance(named, str) else obj.id.namespace
 

@@ -18,7 +18,6 @@ from muster.model.tree import Tree, dig
 
 #: Open Cluster Management waits for this many durations of a cluster's lease, Karmada for one of the Lease's own.
 _MANAGED_FACTOR = 5
-_MANAGED_SECONDS = 60
 _KARMADA_SECONDS = 40
 _SECOND = timedelta(seconds=1)
 
@@ -48,22 +47,24 @@ class ReportedCondition(dict[str, Any]):
 
 
 def reported_conditions(
-    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, clock: cel.Clock
+    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, seconds: int, clock: cel.Clock
 ) -> dict[str, Tree]:
-    """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to."""
-    stale_from = expiry(cluster, lease) if cluster is not None and reported else None
+    """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to.
+
+    `seconds` is how long the lease of a ManagedCluster lasts.
+    """
+    stale_from = expiry(cluster, lease, seconds) if cluster is not None and reported else None
     return {type_: ReportedCondition(condition, stale_from, clock) for type_, condition in reported.items()}
 
 
-def expiry(cluster: Object, lease: Tree) -> datetime | None:
+def expiry(cluster: Object, lease: Tree, seconds: int) -> datetime | None:
     """Return the first whole second at which a cluster's Lease has expired; None without one: then nobody knows."""
     renewed = try_time(renew_time(lease))
     if renewed is None:
         return None
     try:
         if cluster.kind == MANAGED_CLUSTER:
-            seconds = _positive(cluster.spec.get("leaseDurationSeconds"), _MANAGED_SECONDS)
-            return _ceiling(renewed + timedelta(seconds=_MANAGED_FACTOR * seconds))
+            return _ceiling(renewed + timedelta(seconds=_MANAGED_FACTOR * max(seconds, 0)))
         if cluster.kind == KARMADA_CLUSTER:
             seconds = _positive(dig(lease, "spec", "leaseDurationSeconds"), _KARMADA_SECONDS)
             return (renewed + timedelta(seconds=seconds)).replace(microsecond=0) + _SECOND

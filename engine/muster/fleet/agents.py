@@ -20,6 +20,10 @@ _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 #: What an agent may propose when it registers its cluster.
 _PROPOSED = frozenset(("hubAcceptsClient", "leaseDurationSeconds", "managedClusterClientConfigs"))
 
+#: Who made a request for a certificate.
+_REQUESTER = ("extra", "groups", "uid", "username")
+_USER = "system:open-cluster-management:"
+
 
 def cluster_of_ref(ref: str) -> str:
     """The cluster that an agent ref speaks for: what follows `agents/` in its name."""
@@ -67,6 +71,8 @@ def _allowed(part: Part, declared: set[ObjectId]) -> tuple[Tree, list[str]]:
     sections = frozenset(kind.reported) | _IDENTITY
     dropped = sorted(set(part.body) - sections)
     body = {name: value for name, value in part.body.items() if name in sections}
+    if kind is CSR:
+        return _own_name(part, body, dropped)
     if kind not in CLUSTERS:
         return body, dropped
     if part.id in declared or "spec" not in kind.reported:
@@ -80,6 +86,23 @@ def _allowed(part: Part, declared: set[ObjectId]) -> tuple[Tree, list[str]]:
         dropped.extend(f"spec.{name}" for name in refused)
         body["spec"] = {name: value for name, value in spec.items() if name not in refused}
     return body, dropped
+
+
+def _own_name(part: Part, body: Tree, dropped: list[str]) -> tuple[Tree, list[str]]:
+    """Of who it is, an agent may say that it is its cluster's: nobody vouches for more than the right to push there.
+
+    On a live hub these fields are the API server's to fill in.
+    """
+    own = f"{_USER}{cluster_of_ref(part.source.ref)}:"
+    spec = mapping_at(body, "spec")
+    refused = sorted(
+        name
+        for name in _REQUESTER
+        if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(own))
+    )
+    if refused:
+        body = {**body, "spec": {name: value for name, value in spec.items() if name not in refused}}
+    return body, [*dropped, *(f"spec.{name}" for name in refused)]
 
 
 def _status_only(part: Part, body: Tree) -> Tree:

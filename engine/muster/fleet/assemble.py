@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from muster.fleet import messages
+from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.agents import admitted
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
@@ -49,6 +50,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
             broken.add(id_)
             findings.extend(_conflict_findings(obj, conflicts))
     settings = _settings(objects, findings)
+    objects = with_automatic_acceptance(objects, previous, settings)
     return Fleet(
         objects=objects,
         previous=previous,

@@ -12,7 +12,7 @@ from muster.cel.schema import type_from_schema
 from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
 from muster.fleet.functions import fleet_functions
 from muster.fleet.schemas import common_definitions, schema_of
-from muster.model.kinds import ADAPTER_REPORT, FLEET, LEASE, Kind
+from muster.model.kinds import ADAPTER_REPORT, CSR, FLEET, LEASE, MANAGED_CLUSTER, Kind
 from muster.model.tree import Tree, mapping_at
 
 
@@ -77,6 +77,19 @@ class Ground:
     known: frozenset[str] = frozenset()
 
 
+#: What policies over requests for certificates see beside the rest: the request as decoded, and the cluster that its
+#: label names, with what muster decided of it; empty where there is none.
+_REQUEST = ObjectType(
+    "csr",
+    {
+        "pemType": Field(STRING, required=True),
+        "commonName": Field(STRING, required=True),
+        "organizations": Field(ListType(STRING), required=True),
+        "error": Field(STRING, required=True),
+    },
+)
+
+
 def policy_environment(
     kinds: Iterable[Kind],
     variables: Mapping[str, Type],
@@ -94,6 +107,7 @@ def policy_environment(
         variables={
             "self": object_type(targets[0]) if len(targets) == 1 else DYN,
             "lease": object_type(LEASE),
+            "leaseDurationSeconds": INT,
             "reported": conditions,
             "previous": conditions,
             "conditions": conditions,
@@ -107,6 +121,7 @@ def policy_environment(
             "variables": own,
             "fleet": spec_type(FLEET),
             "now": TIMESTAMP,
+            **({"csr": _REQUEST, "cluster": object_type(MANAGED_CLUSTER)} if targets == (CSR,) else {}),
             **(further or {}),
         },
         functions=fleet_functions(condition_type()),

@@ -8,6 +8,7 @@ is named after the cluster, in the namespace `karmada-cluster`.
 from collections.abc import Mapping
 
 from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import LEASE
 from muster.model.tree import Tree, dig
@@ -15,6 +16,9 @@ from muster.model.tree import Tree, dig
 CLUSTER_NAME = "open-cluster-management.io/cluster-name"
 KARMADA_NAMESPACE = "karmada-cluster"
 LEASE_NAME = "managed-cluster-lease"
+#: Where muster says how long a cluster's lease lasts, if that is longer than the cluster itself says.
+LEASE_SECONDS = ("status", "muster", "leaseDurationSeconds")
+_DEFAULT_SECONDS = 60
 
 
 def lease_id(cluster: str) -> ObjectId:
@@ -53,3 +57,15 @@ def renew_time(lease: Tree) -> str | None:
     """The time of the last renewal as written; None where there is none."""
     value = dig(lease, "spec", "renewTime")
     return value if isinstance(value, str) else None
+
+
+def own_lease_seconds(cluster: Object) -> int:
+    """How long the lease of a ManagedCluster lasts by its own word: 60 s where that is nothing, or 0."""
+    value = cluster.spec.get("leaseDurationSeconds")
+    return value if isinstance(value, int) and not isinstance(value, bool) and value else _DEFAULT_SECONDS
+
+
+def lease_seconds(fleet: Fleet, cluster: Object) -> int:
+    """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word."""
+    value = fleet.now(cluster.id, *LEASE_SECONDS)
+    return value if isinstance(value, int) else own_lease_seconds(cluster)

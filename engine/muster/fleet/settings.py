@@ -43,6 +43,11 @@ class Settings:
         """Whether ClusterTaintPolicies may add NoExecute taints, which move work off clusters."""
         return self.get("taints", "allowNoExecute") is True
 
+    @property
+    def auto_accept(self) -> bool:
+        """Whether clusters are accepted of which no person has said yes or no."""
+        return self.get("registration", "autoAccept") is True
+
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy of that name; they win over the policy's own."""
         value = self.get("policyParams", policy)

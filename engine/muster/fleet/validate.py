@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import lint_ingresses
@@ -75,6 +76,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     for obj in fleet.of(CLUSTER_TAINT_POLICY):
         yield from taint_policy_findings(obj, fleet.settings)
     yield from set_findings(fleet)
+    yield from request_findings(fleet)
     yield from override_findings(fleet)
     yield from lint_ingresses(fleet, compiled.remedies)
 

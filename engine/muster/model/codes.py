@@ -97,6 +97,9 @@ _TABLE = (
     Code("MUS232", _E, "binding of another name",
          "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
          "Until it has, its namespace keeps the clusters that it has chosen."),
+    Code("MUS240", _W, "request cannot be decoded",
+         "A CertificateSigningRequest must hold a PKCS #10 request, as PEM in base64. What cannot be read is approved "
+         "by no policy: it stays pending."),
     Code("MUS260", _E, "clusters cannot hibernate",
          "The platform of a ClusterPool cannot hibernate clusters, so all of them must run. The pool stays as it is."),
     Code("MUS261", _W, "clusters without their pool",

@@ -81,6 +81,14 @@ MANAGED_CLUSTER_SET = Kind(_OCM, ("v1beta2", "v1beta1"), "ManagedClusterSet", "m
 MANAGED_CLUSTER_SET_BINDING = Kind(
     _OCM, ("v1beta2", "v1beta1"), "ManagedClusterSetBinding", "managedclustersetbindings", namespaced=True
 )
+MANAGED_CLUSTER_ADD_ON = Kind(
+    "addon.open-cluster-management.io",
+    ("v1alpha1", "v1beta1"),
+    "ManagedClusterAddOn",
+    "managedclusteraddons",
+    namespaced=True,
+)
+MANIFEST_WORK = Kind("work.open-cluster-management.io", ("v1",), "ManifestWork", "manifestworks", namespaced=True)
 ADD_ON_PLACEMENT_SCORE = Kind(
     _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
     reported=("metadata", "status"),
@@ -116,6 +124,7 @@ POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
     PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
+    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK,
     REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING,
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,

@@ -1,0 +1,53 @@
+"""Removal: a ManagedCluster that is marked for deletion, and what of it is still in the repository.
+
+Source: seed 002 (removal) and upstream's gc controller. A cluster whose file is deleted is gone, and what was derived
+of it with it. One that carries `deletionTimestamp` is on its way out: the condition `Deleting` counts what is left in
+its namespace, add-ons before works as upstream removes them, and is True when nothing is. The files are people's, and
+theirs to remove.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from muster.decide.transitions import condition
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision
+from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, Kind
+from muster.model.tree import dig
+
+DELETING = "Deleting"
+#: What must be gone before a cluster is, in order.
+_RESOURCES = (MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK)
+_BECAUSE = Because("removal")
+
+
+def removal(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Decide the condition of every cluster that is marked for deletion."""
+    going = [obj for obj in fleet.of(MANAGED_CLUSTER) if obj.deleting]
+    left = {kind: _by_namespace(fleet, kind) for kind in _RESOURCES} if going else {}
+    for obj in going:
+        kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
+        if kind is None:
+            status, reason, message = "True", "NoResource", "No cleaned resource in cluster ns."
+        else:
+            status, reason, message = "False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name])
+        before = fleet.conditions_before(obj.id).get(DELETING)
+        decided = condition(before, status=status, reason=reason, message=message, now=now)
+        yield Decision(obj.id, ("status", "conditions", (DELETING,)), decided, _BECAUSE)
+
+
+def _by_namespace(fleet: Fleet, kind: Kind) -> Mapping[str, list[Object]]:
+    found: dict[str, list[Object]] = {}
+    for obj in fleet.of(kind):
+        found.setdefault(obj.id.namespace, []).append(obj)
+    return found
+
+
+def _remaining(kind: Kind, objects: list[Object]) -> str:
+    """Upstream's words, which tools look for: the misspelling is theirs."""
+    pending = sum(bool(dig(obj.body, "metadata", "finalizers")) for obj in objects)
+    return (
+        f"The resource {kind.plural} is remaning, the remaining count is {len(objects)}, "
+        f"the finalizer pending count is {pending}"
+    )

@@ -1,0 +1,59 @@
+"""The load valve: how long leases last, so that the heartbeats of all clusters together stay bearable.
+
+A cluster's `leaseDurationSeconds` says how often its agent renews (seed 000: the hub's administrator sets it as the
+load demands). Where the Fleet names a rate, muster does: the shortest duration at which all accepted clusters
+together stay within `heartbeats.maxPerSecond`. A cluster that asks for a longer one keeps its own; nobody gets a
+shorter one.
+
+Durations move in steps, and down only when two steps would do: one cluster more or less seldom rewrites anything.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision
+from muster.model.kinds import FLEET
+
+#: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. Ends after a day,
+#: because a cluster that is heard of less often is not watched.
+STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
+_BECAUSE = Because("valve", text="so many clusters are accepted that leases last longer to keep heartbeats bearable")
+
+
+def stretched(fleet: Fleet, accepted: Iterable[Object]) -> Iterator[Decision]:
+    """Decide how long leases must last at least, and of each accepted cluster with a shorter one how long it lasts."""
+    limit = fleet.settings.get("heartbeats", "maxPerSecond")
+    fleets = fleet.of(FLEET)
+    if not fleets or isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0:
+        return
+    clusters = list(accepted)
+    least = _least(fleet, clusters, float(limit))
+    if least:
+        yield Decision(fleets[0].id, LEASE_SECONDS, least, _BECAUSE)
+        for obj in clusters:
+            if 0 < own_lease_seconds(obj) < least:
+                yield Decision(obj.id, LEASE_SECONDS, least, _BECAUSE)
+
+
+def _least(fleet: Fleet, clusters: Iterable[Object], limit: float) -> int:
+    """The step to use; 0 where the clusters' own durations do."""
+    durations = Counter(seconds for obj in clusters if (seconds := own_lease_seconds(obj)) > 0)
+    needed = least_duration(durations, limit)
+    before = fleet.before(fleet.of(FLEET)[0].id, *LEASE_SECONDS)
+    if before in STEPS and needed < before and STEPS.index(before) - (STEPS.index(needed) if needed else -1) < 2:
+        return int(before)
+    return needed
+
+
+def least_duration(durations: Counter[int], limit: float) -> int:
+    """The shortest step that keeps so many leases of these durations within `limit` renewals a second; 0 for none.
+
+    The longest step where not even that does.
+    """
+    for step in (0, *STEPS):
+        if sum(count / max(seconds, step) for seconds, count in durations.items()) <= limit:
+            return step
+    return STEPS[-1]
