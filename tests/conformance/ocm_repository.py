@@ -78,9 +78,10 @@ class CaseFleet:
             self._write(f"derived/{_file(id_)}", _owned(body))
             return
         # Upstream's controller of clocks does not ask whether a cluster is accepted, but only such a one has a Lease.
-        if self.area == "clock-sync" or (self.area == "taint" and _condition(body, AVAILABLE)):
+        timed = self.area == "clock-sync" and body["kind"] == MANAGED_CLUSTER.name
+        if timed or (self.area == "taint" and _condition(body, AVAILABLE)):
             body = {**body, "spec": {**body.get("spec", {}), "hubAcceptsClient": True}}
-        if self.area == "acceptance":
+        if self.area == "acceptance" and body["kind"] == MANAGED_CLUSTER.name:
             body = _answered(body)
         self._write(_file(id_), _input(body, fresh=self.area.startswith("webhook")))
         if not self.area.startswith("webhook"):
