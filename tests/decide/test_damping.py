@@ -1,8 +1,8 @@
 """Damping: windows, their ends, and that nothing ever toggles twice within one."""
 
-import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -70,5 +70,5 @@ def test_nothing_toggles_twice_within_its_window(seen: list[tuple[str, int]], ho
         if waiting is None and (current is None or current["status"] != status):
             current = {"status": status}
             toggled.append(now)
-    gaps = [after - before for before, after in itertools.pairwise(toggled)]
+    gaps = [after - before for before, after in pairwise(toggled)]
     assert all(gap >= timedelta(seconds=hold) for gap in gaps)

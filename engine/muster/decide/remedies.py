@@ -26,6 +26,7 @@ from muster.model.tree import Tree, dig, mappings_at
 ACTIONS: Path = ("status", "remedyActions")
 ORIGINS: Path = ("status", "muster", "remedies")
 
+_MOST_NAMED = 10
 _KEPT = Because("kept", text="the cluster is being removed, so its actions stay as they are")
 
 #: An action and the name of the Remedy that asks for it.
@@ -51,13 +52,14 @@ def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
 
 @dataclass(frozen=True)
 class Index:
-    """The Remedies by the clusters that they speak of.
+    """The Remedies by the clusters that they speak of: all, all with an expression to ask, or the named ones.
 
     Those that speak of all clusters are matched once per combination of statuses: a thousand Remedies over ten
     thousand clusters meet few combinations.
     """
 
     everywhere: tuple[Remedy, ...]
+    asked_everywhere: tuple[Remedy, ...]
     named: Mapping[str, tuple[Remedy, ...]]
     types: frozenset[str]
     _matched: dict[frozenset[tuple[str, str]], tuple[Remedy, ...]] = field(default_factory=dict)
@@ -75,7 +77,8 @@ class Index:
             for cluster in remedy.clusters or ():
                 named.setdefault(cluster, []).append(remedy)
         types = frozenset(match.type for remedy in everywhere for match in remedy.matches)
-        return cls(tuple(everywhere), {name: tuple(found) for name, found in named.items()}, types)
+        asked = tuple(remedy for remedy in everywhere if remedy.expressions)
+        return cls(tuple(everywhere), asked, {name: tuple(found) for name, found in named.items()}, types)
 
     def matching(self, cluster: str, statuses: Mapping[str, str]) -> list[Remedy]:
         """The Remedies that act on a cluster by its conditions alone, given as status by type."""
@@ -86,7 +89,8 @@ class Index:
 
     def expressive(self, cluster: str) -> Iterator[Remedy]:
         """The Remedies that speak of a cluster and have expressions."""
-        return (remedy for remedy in (*self.everywhere, *self.named.get(cluster, ())) if remedy.expressions)
+        yield from self.asked_everywhere
+        yield from (remedy for remedy in self.named.get(cluster, ()) if remedy.expressions)
 
 
 def _acts(remedy: Remedy, statuses: Mapping[str, str]) -> bool:
@@ -186,11 +190,13 @@ def _decide(
 
 
 def _because(fleet: Fleet, pairs: Iterable[Pair]) -> Because:
-    ids = [REMEDY.id(name) for name in sorted({name for _, name in pairs})]
+    """The Remedies behind the actions; of very many, the first few."""
+    names = sorted({name for _, name in pairs})
+    ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
     places = (part for id_ in ids if id_ in fleet.objects for part in fleet.objects[id_].parts)
-    return Because(
-        ", ".join(map(str, ids)) or "remedies", tuple(Place(part.source.label, part.line) for part in places)
-    )
+    more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
+    rule = f"{', '.join(map(str, ids))}{more}" or "remedies"
+    return Because(rule, tuple(Place(part.source.label, part.line) for part in places))
 
 
 def conditions_of(fleet: Fleet, id_: ObjectId) -> dict[str, Tree]:

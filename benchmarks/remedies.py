@@ -1,0 +1,90 @@
+"""A thousand Remedies over ten thousand clusters, and one cluster that changes in fleets of growing size.
+
+python benchmarks/remedies.py [clusters] [remedies]
+
+Half of the Remedies speak of all clusters, half of ten clusters each. Measured is deciding alone, on one core: the
+actions of every cluster, and which budgets hold, for a fleet whose conditions are decided. The cost of one changed
+cluster must not depend on how many there are: the last table shows that it does not.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from muster.decide import disruption, remedies
+from muster.decide.budgets import Allowance, allowance
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.remedies import ConditionMatch, Remedy
+from muster.fleet.settings import DEFAULTS
+from muster.model.kinds import MANAGED_CLUSTER, REMEDY
+from muster.model.tree import Tree
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")
+REPEAT = 200
+
+
+def main() -> None:
+    """Measure and print."""
+    clusters = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    fleet = build(clusters, count)
+    print(f"{clusters} clusters, {count} remedies")
+    started = time.perf_counter()
+    decided = sum(1 for _ in remedies.stage(fleet, NOW))
+    print(f"  remedies     {time.perf_counter() - started:6.2f} s   {decided} decisions")
+    started = time.perf_counter()
+    list(disruption.stage(fleet, NOW))
+    print(f"  budgets      {time.perf_counter() - started:6.2f} s   asking every Remedy once more, to count")
+    print("one changed cluster")
+    for size in (clusters // 10, clusters, clusters * 3):
+        print(f"  of {size:>6}    {1e6 * one_cluster(build(size, count)):7.1f} µs")
+
+
+def one_cluster(fleet: Fleet) -> float:
+    """Seconds that it takes to decide the actions of one cluster anew, everything that is common being at hand."""
+    asking, allowed = remedies.Asking.of(fleet, NOW), allowance(fleet, NOW)
+    changed = fleet.clusters()[len(fleet.clusters()) // 2]
+    list(remedies.cluster_actions(asking, allowed, changed))
+    return min(_once(asking, allowed, changed) for _ in range(REPEAT))
+
+
+def _once(asking: remedies.Asking, allowed: Allowance, changed: Object) -> float:
+    started = time.perf_counter()
+    list(remedies.cluster_actions(asking, allowed, changed))
+    return time.perf_counter() - started
+
+
+def build(clusters: int, count: int) -> Fleet:
+    """A fleet in which one cluster of fifty has a failing condition."""
+    objects = {obj.id: obj for obj in map(_cluster, range(clusters))}
+    fleet = Fleet(objects=objects, previous={}, settings=DEFAULTS, builtin=builtin_objects())
+    return replace(fleet, compiled=replace(fleet.compiled, remedies=tuple(_remedies(clusters, count))))
+
+
+def _cluster(number: int) -> Object:
+    id_ = MANAGED_CLUSTER.id(f"cluster-{number:06}")
+    failing = TYPES[number // 50 % len(TYPES)] if number % 50 == 0 else ""
+    conditions = [{"type": type_, "status": "False" if type_ == failing else "True"} for type_ in TYPES]
+    body: Tree = {
+        "metadata": {"name": id_.name},
+        "spec": {"hubAcceptsClient": True},
+        "status": {"conditions": conditions},
+    }
+    return Object(id_, body, ())
+
+
+def _remedies(clusters: int, count: int) -> Iterator[Remedy]:
+    for number in range(count):
+        id_ = REMEDY.id(f"remedy-{number:04}")
+        named = None if number % 2 else frozenset(f"cluster-{(number * 7 + k) % clusters:06}" for k in range(10))
+        match = ConditionMatch(TYPES[number % len(TYPES)], equal=True, status="False")
+        yield Remedy(id_, Object(id_, {}, ()), named, (match,), (), immediate=False, actions=(f"Action{number % 5}",))
+
+
+if __name__ == "__main__":
+    main()
