@@ -64,8 +64,8 @@ def _as_string(value: Any, depth: int) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_as_string(item, depth + 1) for item in value)}]"
     if isinstance(value, Mapping):
-        entries = [f"{_as_string(key, depth + 1)}: {_as_string(value[key], depth + 1)}" for key in value]
-        return f"{{{', '.join(sorted(entries))}}}"
+        entries = sorted((_as_string(key, depth + 1), _as_string(value[key], depth + 1)) for key in value)
+        return f"{{{', '.join(f'{key}: {item}' for key, item in entries)}}}"
     if value is None:
         return "null"
     if isinstance(value, TypeValue):

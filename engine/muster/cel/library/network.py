@@ -50,7 +50,7 @@ def _address(text: str) -> Address:
         raise EvaluationError(f"{shown(text)} is not an IP address") from None
     if "%" in text:
         raise EvaluationError(f"{shown(text)}: an IP address with a zone is not allowed")
-    if isinstance(address, IPv6Address) and (address.ipv4_mapped is not None or "." in text):
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         raise EvaluationError(f"{shown(text)}: an IPv4 address inside an IPv6 address is not allowed")
     return address
 
