@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "get": "Show the fleet as a table, YAML or JSON.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cel": "Evaluate and explain one expression.",
+    "test": "Run PolicyTests: what policies must say.",
 }
 
 FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED = 0, 1, 2, 3, 4, 130

@@ -1,0 +1,39 @@
+"""A snapshot that lies in memory: objects that a test states, as if they had been committed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from muster.fleet.derived import blob_id, derived_path
+from muster.model.ids import ObjectId
+from muster.model.snapshot import Skipped
+from muster.model.source import SourceFile
+from muster.model.tree import Tree
+from muster.yamlio.emitter import emit
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySnapshot:
+    """Files by path: their texts, and further files that are taken over from another snapshot as they are."""
+
+    texts: Mapping[str, str]
+    further: tuple[SourceFile, ...] = ()
+    commit: str | None = None
+    skipped: tuple[Skipped, ...] = field(default=())
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield all files, sorted by path."""
+        own = [SourceFile(path, blob_id(text), lambda text=text: text.encode()) for path, text in self.texts.items()]  # type: ignore[misc]
+        yield from sorted((*own, *self.further), key=lambda source: source.path)
+
+
+def input_texts(objects: Mapping[ObjectId, Tree]) -> dict[str, str]:
+    """One file per object, named after it."""
+    return {
+        f"given/{id_.kind}/{id_.namespace}/{id_.name}.yaml".replace("//", "/"): emit(body)
+        for id_, body in objects.items()
+    }
+
+
+def derived_texts(objects: Iterable[tuple[ObjectId, Tree]]) -> dict[str, str]:
+    """One derived file per object, where a run would have written it."""
+    return {derived_path(id_, 1): emit(body) for id_, body in objects}

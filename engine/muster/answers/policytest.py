@@ -1,0 +1,215 @@
+"""PolicyTests: what policies must say of objects that the test states, step by step.
+
+Each case stands alone: its objects are committed to an empty repository in memory that has the fleet's policies and
+no object of the fleet itself, evaluated at each step's instant, and what was derived is kept for the next step. A
+test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed and decides
+nothing in any case fails the test, and an error in what a case states fails the case.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from muster import cel
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import overlay
+from muster.fleet.names import did_you_mean
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.finding import Severity
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    BY_GROUP_KIND,
+    BY_NAME,
+    CLUSTER_TAINT_POLICY,
+    CONDITION_POLICY,
+    DISRUPTION_BUDGET,
+    FLEET,
+    POLICY_TEST,
+    PULSE_POLICY,
+    REMEDY,
+    TAINT_POLICY,
+)
+from muster.model.source import Place, SourceFile
+from muster.model.times import format_time, parse_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+_POLICIES = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One case of one test: `failures` says what was expected and what there was; none means it passed."""
+
+    test: str
+    case: str
+    place: Place
+    failures: tuple[str, ...]
+
+
+def run_tests(fleet: Fleet, *, builtin: bool = False) -> list[Outcome]:
+    """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order."""
+    tests = list(fleet.of(POLICY_TEST))
+    if builtin:
+        tests += [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
+    policies = _policy_files(fleet)
+    return [outcome for test in sorted(tests, key=lambda t: t.id) for outcome in _test(fleet, test, policies)]
+
+
+def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
+    """The files of the fleet's own policies: a file that also holds other objects brings them along."""
+    found = {part.source.path: part.source for obj in fleet.of(*_POLICIES) for part in obj.parts}
+    return tuple(source for _, source in sorted(found.items()))
+
+
+def _test(fleet: Fleet, test: Object, policies: tuple[SourceFile, ...]) -> Iterator[Outcome]:
+    listed: list[str] = list(test.spec.get("policies") or ())
+    known = {str(obj.id) for kind in _POLICIES for obj in fleet.policies(kind)}
+    for index, name in enumerate(listed):
+        if name not in known:
+            text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()
+            yield Outcome(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+    deciding: set[str] = set()
+    for index, case in enumerate(mappings_at(test.spec, "cases")):
+        place = place_of(test.parts, ("spec", "cases", index, "name"))
+        failures = tuple(_case(test, case, policies, deciding))
+        yield Outcome(str(test.id), str(case.get("name")), place, failures)
+    for index, name in enumerate(listed):
+        if name in known and name not in deciding:
+            text = f"{name} decides nothing in any case, so nothing of it is tested"
+            yield Outcome(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+
+
+def _case(test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str]) -> Iterator[str]:
+    """Play the steps; yield what does not hold."""
+    objects = _objects({}, (*mappings_at(test.spec, "given", "objects"), *mappings_at(case, "given", "objects")))
+    settings = overlay(mapping_at(test.spec, "given", "fleet"), mapping_at(case, "given", "fleet"), {})
+    objects[FLEET.id("test")] = {
+        "apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": "test"}, "spec": settings,
+    }  # fmt: skip
+    before = _objects({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
+    derived = derived_texts(before.items())
+    for step in mappings_at(case, "steps"):
+        objects = _objects(objects, mappings_at(step, "change", "objects"))
+        for name in dig(step, "change", "remove") or ():
+            objects = {id_: body for id_, body in objects.items() if str(id_) != name}
+        snapshot = MemorySnapshot({**input_texts(objects), **derived}, policies)
+        run = evaluate_snapshot(snapshot, parse_time(step["at"]))
+        deciding.update(_deciding(run))
+        yield from (f"at {step['at']}: {failure}" for failure in _check(run, step))
+        derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
+
+
+def _objects(known: Mapping[ObjectId, Tree], bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
+    """Lay objects over those that are known, field by field."""
+    laid = dict(known)
+    for body in bodies:
+        kind = BY_GROUP_KIND.get((str(body["apiVersion"]).rpartition("/")[0], body["kind"])) or BY_NAME.get(
+            body["kind"]
+        )
+        if kind is None:
+            continue
+        id_ = kind.id(body["metadata"]["name"], dig(body, "metadata", "namespace") or "")
+        laid[id_] = overlay(laid[id_], body, kind.list_keys) if id_ in laid else body
+    return laid
+
+
+def _deciding(run: Run) -> Iterator[str]:
+    """The policies behind the run's decisions, as `Kind/name`."""
+    reasons = [decision.because for by_path in run.fleet.decided.values() for decision in by_path.values()]
+    reasons += [pulse.because for pulse in run.fleet.pulses]
+    reasons += [held.because for held in run.fleet.held]
+    for because in reasons:
+        yield because.rule.partition("#")[0]
+
+
+def _check(run: Run, step: Tree) -> Iterator[str]:
+    bodies = {_label(body): body for body in run.objects}
+    expected = set(step.get("findings") or ())
+    for found in run.findings:
+        if found.severity is Severity.ERROR and found.code not in expected:
+            yield f"unexpected {found.code}: {found.message}"
+    for code in sorted(expected - {found.code for found in run.findings}):
+        yield f"{code} was expected, but not found"
+    if "horizon" in step:
+        horizon = None if run.horizon is None else format_time(run.horizon)
+        if horizon != step["horizon"]:
+            yield f"horizon is {horizon}, expected {step['horizon']}"
+    for expect in mappings_at(step, "expect"):
+        for failure in _expectation(run, bodies.get(expect["object"]), expect):
+            yield f"{expect['object']}: {failure}"
+
+
+def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
+    if expect.get("absent") is True:
+        if body is not None:
+            yield "is there, expected to be absent"
+        return
+    if body is None:
+        yield "is absent"
+        return
+    conditions = {c.get("type"): c for c in mappings_at(body, "status", "conditions")}
+    taints = mappings_at(body, "spec", "taints")
+    for wanted in mappings_at(expect, "conditions"):
+        yield from _fields(f"condition {wanted['type']}", conditions.get(wanted["type"]), wanted)
+    for type_ in expect.get("absentConditions") or ():
+        if type_ in conditions:
+            yield f"has condition {type_} ({conditions[type_].get('status')}), expected none"
+    for wanted in mappings_at(expect, "taints"):
+        found = next((t for t in taints if (t.get("key"), t.get("effect")) == (wanted["key"], wanted["effect"])), None)
+        yield from _fields(f"taint {wanted['key']}:{wanted['effect']}", found, wanted)
+    for wanted in mappings_at(expect, "absentTaints"):
+        if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):
+            yield f"has taint {wanted['key']}, expected none"
+    if "remedyActions" in expect and (have := dig(body, "status", "remedyActions") or []) != expect["remedyActions"]:
+        yield f"remedyActions are {have}, expected {expect['remedyActions']}"
+    yield from _pulses(run, expect)
+    if (
+        "held" in expect
+        and (have := [h.effect for h in run.fleet.held if str(h.object) == expect["object"]]) != expect["held"]
+    ):
+        yield f"held are {have}, expected {expect['held']}"
+    for text in expect.get("assertions") or ():
+        yield from _assertion(text, body, run)
+
+
+def _fields(what: str, have: Tree, wanted: Tree) -> Iterator[str]:
+    """Only the fields that are written are compared."""
+    if have is None:
+        yield f"has no {what}"
+        return
+    for name in sorted(wanted):
+        if have.get(name) != wanted[name]:
+            yield f"{what}: {name} is {have.get(name)!r}, expected {wanted[name]!r}"
+
+
+def _pulses(run: Run, expect: Tree) -> Iterator[str]:
+    if "pulses" not in expect:
+        return
+    have = [p.because for p in run.fleet.pulses if str(p.object) == expect["object"]]
+    wanted = mappings_at(expect, "pulses")
+    shown = [f"{b.rule.partition('#')[0]} {b.text}".strip() for b in have]
+    matched = len(have) == len(wanted) and all(
+        w.get("policy") in (None, b.rule.partition("#")[0].rpartition("/")[2]) and w.get("reason") in (None, b.text)
+        for b, w in zip(have, wanted, strict=True)
+    )
+    if not matched:
+        yield f"pulses are {shown}, expected {wanted}"
+
+
+def _assertion(text: str, body: Tree, run: Run) -> Iterator[str]:
+    try:
+        result = cel.compile(text).run({"object": body, "now": run.now}, trace=True)
+    except cel.CompileError as error:
+        yield f"{text}: {error.issues[0].message}"
+        return
+    if result.error is not None:
+        yield f"{text}: {result.error.message}"
+    elif result.value is not True:
+        yield f"does not hold:\n{result.trace}"
+
+
+def _label(body: Tree) -> str:
+    metadata = body["metadata"]
+    return "/".join(part for part in (body["kind"], metadata.get("namespace"), metadata["name"]) if part)
