@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from muster.answers.attempts import patient
 from muster.answers.changes import summary
-from muster.answers.publish.publish import publish_due
+from muster.answers.publish.publish import next_look, publish_due
 from muster.answers.reconcile import Reconciled, reconcile
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
@@ -53,7 +53,7 @@ class Watcher:
             for line in publication.lines():
                 self._say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
-            self._due = done.settled.last.horizon
+            self._due = next_look(done.settled.last)
             if publication.failures:
                 again = _present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)

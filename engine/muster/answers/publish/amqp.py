@@ -96,10 +96,9 @@ class AmqpSink:
 
 
 def _said(error: Exception) -> str:
-    """What an error says; pika's often hide their cause in their arguments."""
-    cause = error.args[0] if error.args else error
-    inner = getattr(cause, "exception", None) or cause
-    return str(inner) or type(error).__name__
+    """What an error says; pika's hide it in their arguments, and there in a failure's `exception`."""
+    said = (str(getattr(argument, "exception", argument)) for argument in error.args)
+    return " ".join(filter(None, said)) or type(error).__name__
 
 
 def _pika() -> ModuleType:

@@ -4,6 +4,7 @@ A file lies below `muster/` in the git directory: there no commit can put a link
 work tree.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -57,7 +58,8 @@ class FileSink:
             written = os.write(file, data)
             os.fsync(file)
         except OSError:
-            os.ftruncate(file, size)
+            with contextlib.suppress(OSError):  # what is no regular file cannot be cut
+                os.ftruncate(file, size)
             raise
         if written != len(data):
             os.ftruncate(file, size)

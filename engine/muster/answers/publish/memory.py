@@ -37,10 +37,14 @@ class Arrived:
 
 @dataclass
 class PulseMemory:
-    """The memory in hand: the last pulse of each object and policy, and what is only half delivered."""
+    """The memory in hand: the last pulse of each object and policy, and what is only half delivered.
+
+    `objects`, where known, are those that exist: nothing else is remembered.
+    """
 
     published: dict[PulseKey, Published] = field(default_factory=dict)
     arrived: dict[PulseKey, Arrived] = field(default_factory=dict)
+    objects: Collection[ObjectId] | None = field(default=None, compare=False)
 
     def add(self, other: "PulseMemory") -> None:
         """Take over what another memory knows better: of two pulses the later."""
@@ -55,11 +59,18 @@ class PulseMemory:
                 self.arrived[key] = Arrived(half.event, known.sinks | half.sinks)
             elif known is None and self.published.get(key) == other.published.get(key):
                 self.arrived[key] = half
+        self._forget()
 
     def keep(self, objects: Collection[ObjectId]) -> None:
-        """Forget objects that are gone."""
+        """Forget objects that are gone, now and whatever is added."""
+        self.objects = objects
+        self._forget()
+
+    def _forget(self) -> None:
+        if self.objects is None:
+            return
         for known in (self.published, self.arrived):
-            for key in [key for key in known if key.object not in objects]:
+            for key in [key for key in known if key.object not in self.objects]:
                 del known[key]
 
 

@@ -11,6 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,13 +70,13 @@ def publish(
     """
     settings = {sink.name: sink for sink in sink_settings(fleet.settings.spec)}
     wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
+    memory.keep(fleet.objects.keys())
     publisher = _Publisher(settings, memory, open_sink, patience)
     try:
         for start in range(0, len(pulses) if settings else 0, BATCH):
             for pulse in pulses[start : start + BATCH]:
                 names = wanted.get(pulse.policy) or settings.keys()
                 publisher.publish(pulse, sorted(names & settings.keys()))
-            memory.keep(fleet.objects.keys())
             remember(memory)
     finally:
         publisher.close()
@@ -109,6 +111,15 @@ def publish_due(
     if troubles:
         done.failures["memory"] = troubles
     return done
+
+
+def next_look(run: Run) -> datetime | None:
+    """When a run has to be made again. A pulse that nobody takes is no reason to."""
+    if sink_settings(run.fleet.settings.spec):
+        return run.horizon
+    decisions = (d for by_path in run.fleet.decided.values() for path, d in by_path.items() if path[0] != "pulses")
+    instants = chain((decided.horizon for decided in decisions), (held.horizon for held in run.fleet.held))
+    return min((instant for instant in instants if instant is not None), default=None)
 
 
 def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:

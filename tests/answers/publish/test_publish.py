@@ -1,0 +1,210 @@
+"""Publishing: after the commit, at least once, each sink for itself, and remembered where a clone can have it."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.answers.attempts import patient
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.publish.memory import PulseMemory, read_memory
+from muster.answers.publish.publish import Publication, publish, publish_due
+from muster.answers.publish.sinks import DeliveryError, Patience, SinkSettings
+from muster.answers.reconcile import reconcile
+from muster.gitio.open import open_snapshot
+from muster.gitio.repository import Repository, open_repository
+from muster.model.tree import Tree
+from tests.answers.publish.receiver import receiving
+from tests.support.git import Repo, clone, new_repository
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HURRIED = Patience(lambda _: None, lambda: 0.5)
+
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: %s}
+spec: {hubAcceptsClient: true}
+"""
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: fleet}
+spec:
+  adapters: {ManagedCluster: [dns]}
+  pulses: {sinks: [%s]}
+"""
+
+
+@dataclass
+class Recorder:
+    """A sink that takes what it is sent, but for the events of subjects that it is told to refuse."""
+
+    refused: Mapping[str, DeliveryError] = field(default_factory=dict)
+    taken: list[Tree] = field(default_factory=list)
+    asked: int = 0
+
+    def send(self, event: Tree) -> None:
+        self.asked += 1
+        if event["subject"] in self.refused:
+            raise self.refused[event["subject"]]
+        self.taken.append(event)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    @property
+    def subjects(self) -> list[str]:
+        """Whom the events were about."""
+        return [event["subject"] for event in self.taken]
+
+
+def evaluated(tmp_path: Path, memory: PulseMemory, now: datetime = NOON) -> Run:
+    (tmp_path / "fleet.yaml").write_text(FLEET % "{name: a, url: 'stdout:'}, {name: b, url: 'stdout:'}")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(CLUSTER % name)
+    return evaluate_snapshot(open_snapshot(tmp_path), now, memory.published)
+
+
+def published(run: Run, memory: PulseMemory, sinks: Mapping[str, Recorder]) -> Publication:
+    def open_sink(settings: SinkSettings) -> Recorder:
+        return sinks[settings.name]
+
+    return publish(run.fleet, run.fleet.pulses, memory, open_sink=open_sink, remember=lambda _: None, patience=HURRIED)
+
+
+def test_every_sink_gets_every_pulse_and_none_is_due_again(tmp_path: Path) -> None:
+    memory, sinks = PulseMemory(), {"a": Recorder(), "b": Recorder()}
+    done = published(evaluated(tmp_path, memory), memory, sinks)
+    assert (done.published, done.failures) == (2, {})
+    assert sinks["a"].subjects == sinks["b"].subjects == ["ManagedCluster/one", "ManagedCluster/two"]
+    assert evaluated(tmp_path, memory).pulses == []
+
+
+def test_a_sink_that_refuses_one_event_gets_the_same_event_again_and_the_other_sink_does_not(tmp_path: Path) -> None:
+    memory = PulseMemory()
+    sinks = {"a": Recorder(), "b": Recorder({"ManagedCluster/one": DeliveryError("no", again=False)})}
+    done = published(evaluated(tmp_path, memory), memory, sinks)
+    assert (done.published, done.failures) == (1, {"b": ["no"]})
+    again = {"a": Recorder(), "b": Recorder()}
+    done = published(evaluated(tmp_path, memory, NOON + timedelta(seconds=2)), memory, again)
+    assert (done.published, again["a"].subjects, again["b"].subjects) == (1, [], ["ManagedCluster/one"])
+    assert again["b"].taken[0]["id"] == sinks["a"].taken[0]["id"]
+
+
+def test_a_sink_that_cannot_be_reached_is_asked_once(tmp_path: Path) -> None:
+    memory = PulseMemory()
+    down = DeliveryError("no route", again=False, unreachable=True)
+    sinks = {"a": Recorder(), "b": Recorder({"ManagedCluster/one": down, "ManagedCluster/two": down})}
+    done = published(evaluated(tmp_path, memory), memory, sinks)
+    assert sinks["b"].asked == 1
+    assert done.lines() == ["sink b: 2 not delivered: no route"]
+    assert sinks["a"].subjects == ["ManagedCluster/one", "ManagedCluster/two"]
+
+
+def test_what_is_due_is_remembered_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.answers.publish.publish.BATCH", 1)
+    memory, seen = PulseMemory(), list[int]()
+    run = evaluated(tmp_path, memory)
+    publish(
+        run.fleet, run.fleet.pulses, memory, open_sink=lambda _: Recorder(), patience=HURRIED,
+        remember=lambda known: seen.append(len(known.published)),
+    )  # fmt: skip
+    assert seen == [1, 2]
+
+
+# -- with git and a server
+
+
+def fleet_repository(path: Path, url: str) -> Repo:
+    repo = new_repository(path)
+    repo.commit({"fleet.yaml": FLEET % f"{{name: log, url: '{url}'}}", "one.yaml": CLUSTER % "one"})
+    return repo
+
+
+def opened(repo: Repo) -> Repository:
+    return open_repository(repo.path, repo.environ)
+
+
+def reconciled(repo: Repo, now: datetime, remote: str | None = None) -> Run:
+    done = reconcile(opened(repo), lambda: now, branch="main", remote=remote, attempts=patient(sleep=lambda _: None))
+    return done.settled.last
+
+
+def test_a_run_that_was_killed_after_its_commit_publishes_in_the_next(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        repo = fleet_repository(tmp_path / "fleet", receiver.url)
+        killed = reconciled(repo, NOON)
+        after = reconciled(repo, NOON + timedelta(seconds=3))
+        assert [pulse["id"] for pulse in after.pulses] == [pulse["id"] for pulse in killed.pulses]
+        assert publish_due(opened(repo), after, patience=HURRIED).published == 1
+        assert reconciled(repo, NOON + timedelta(seconds=4)).pulses == []
+    assert [json.loads(request.body)["subject"] for request in receiver.requests] == ["ManagedCluster/one"]
+
+
+def test_a_run_that_was_killed_before_it_remembered_sends_the_same_event_twice(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        repo = fleet_repository(tmp_path / "fleet", receiver.url)
+        first = reconciled(repo, NOON)
+        publish_due(opened(repo), first, patience=HURRIED)
+        repo.git("update-ref", "-d", "refs/muster/pulses")
+        publish_due(opened(repo), reconciled(repo, NOON + timedelta(seconds=1)), patience=HURRIED)
+    ids = [json.loads(request.body)["id"] for request in receiver.requests]
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
+
+
+def test_a_fresh_clone_does_not_publish_again(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        first = fleet_repository(tmp_path / "fleet", receiver.url)
+        hub = clone(first, tmp_path / "hub.git", "--bare")
+        first.git("remote", "add", "origin", str(hub.path))
+        run = reconciled(first, NOON, "origin")
+        assert publish_due(opened(first), run, "origin", patience=HURRIED).published == 1
+        second = clone(hub, tmp_path / "second")
+        assert reconciled(second, NOON + timedelta(seconds=1), "origin").pulses == []
+    assert len(receiver.requests) == 1
+
+
+def test_two_who_decide_at_one_time_publish_once(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        repo = fleet_repository(tmp_path / "fleet", receiver.url)
+        one, other = reconciled(repo, NOON), reconciled(repo, NOON)
+        assert publish_due(opened(repo), one, patience=HURRIED).published == 1
+        assert publish_due(opened(repo), other, patience=HURRIED).published == 0
+    assert len(receiver.requests) == 1
+
+
+def test_the_memory_makes_no_commit_and_dirties_nothing(tmp_path: Path) -> None:
+    repo = fleet_repository(tmp_path / "fleet", "file:pulses.jsonl")
+    run = reconciled(repo, NOON)
+    head = repo.tip()
+    publish_due(opened(repo), run, patience=HURRIED)
+    assert repo.tip() == head
+    assert repo.git("status", "--porcelain") == ""
+    lines = (repo.path / ".git" / "muster" / "pulses.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["subject"] for line in lines] == ["ManagedCluster/one"]
+
+
+def test_credentials_come_from_the_environment_alone(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        sink = f"{{name: log, url: '{receiver.url}', credentialsFrom: MUSTER_SINK_LOG}}"
+        repo = new_repository(tmp_path / "fleet")
+        repo.commit({"fleet.yaml": FLEET % sink, "one.yaml": CLUSTER % "one"})
+        run = reconciled(repo, NOON)
+        done = publish_due(opened(repo), run, environ={}, patience=HURRIED)
+        assert done.lines() == ["sink log: 1 not delivered: the environment variable MUSTER_SINK_LOG is not set"]
+        publish_due(opened(repo), run, environ={**os.environ, "MUSTER_SINK_LOG": "Bearer x"}, patience=HURRIED)
+    assert receiver.requests[0].headers["authorization"] == "Bearer x"
+
+
+def test_objects_that_are_gone_are_forgotten(tmp_path: Path) -> None:
+    repo = fleet_repository(tmp_path / "fleet", "file:pulses.jsonl")
+    publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED)
+    repo.commit({"one.yaml": None, "two.yaml": CLUSTER % "two"})
+    publish_due(opened(repo), reconciled(repo, NOON + timedelta(seconds=9)), patience=HURRIED)
+    assert [key.object.name for key in read_memory(opened(repo)).published] == ["two"]
