@@ -39,7 +39,7 @@ def test_all_accepted_clusters_of_bound_sets_are_chosen(repository: Repository) 
         ({"claimSelector": {"matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}}, "d"),
         ({"claimSelector": {"matchExpressions": [{"key": "v", "operator": "DoesNotExist"}]}}, "a b c"),
         ({"celSelector": {"celExpressions": ["managedCluster.metadata.labels['zone'] > 'x'"]}}, "b c"),
-        ({"celSelector": {"celExpressions": ["'[1]'.parseJSON()[0] == 1 && managedCluster.metadata.name == 'b'"]}}, "b"),
+        ({"celSelector": {"celExpressions": ["'[1]'.parseJSON()[0] == 1", "managedCluster.metadata.name > 'c'"]}}, "d"),
         ({"celSelector": {"celExpressions": ["managedCluster.scores('cost').exists(s, s.value > 5)"]}}, "c"),
         ({"celSelector": {"celExpressions": ["managedCluster.status.clusterClaims.exists(c, c.value == '1')"]}}, "d"),
         ({}, "a b c d"),
