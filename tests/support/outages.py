@@ -16,6 +16,7 @@ from muster.model.tree import Tree, dig, mappings_at
 from tests.support.memory import MemorySnapshot
 
 START = parse_time("2026-01-01T00:00:00Z")
+REGIONS = ("eu", "us", "ap")
 #: Longer than the grace period of a lease.
 LONG = timedelta(hours=1)
 
@@ -40,10 +41,13 @@ class Fleet:
     silent_since: dict[str, datetime] = field(default_factory=dict)
     broken_dns: set[str] = field(default_factory=set)
     now: datetime = START
+    regional: bool = False
 
     @property
     def names(self) -> list[str]:
-        """The clusters."""
+        """The clusters: `c00`, `c01`, ..., or by region `eu-1`, `us-1`, `ap-1`, `eu-2`, ..."""
+        if self.regional:
+            return [f"{REGIONS[number % 3]}-{number // 3 + 1}" for number in range(self.size)]
         return [f"c{number:02}" for number in range(self.size)]
 
     def dark(self, *names: str) -> None:
@@ -77,7 +81,7 @@ class Fleet:
         return {**self.texts, **clusters, **self.derived}
 
     def _cluster(self, name: str) -> str:
-        region = ("eu", "us", "ap")[int(name[1:]) % 3]
+        region = REGIONS[self.names.index(name) % 3]
         renewed = format_time(self.silent_since.get(name, self.now))
         dns = "False" if name in self.broken_dns else "True"
         return f"""\

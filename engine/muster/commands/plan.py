@@ -10,6 +10,7 @@ from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
+from muster.model.tree import Tree
 
 
 @click.command()
@@ -24,7 +25,7 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
     from muster.answers.plan import plan_document
     from muster.answers.settle import settle
     from muster.output.documents import json_text, yaml_stream
-    from muster.output.plan import print_summary, print_transitions
+    from muster.output.plan import print_held, print_summary, print_transitions
 
     with working("evaluating the fleet"):
         settled = settle(snapshot_of(repo, rev, worktree=worktree), now)
@@ -40,9 +41,14 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
                     for c in settled.changes
                 ]
             )
+        print_held([(_label(held), _short(held["effect"]), held["reason"]) for held in settled.last.held])
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
     code = report(settled.last.findings)
     return 1 if exit_code and settled.files else code
+
+
+def _label(held: Tree) -> str:
+    return "/".join(part for part in (held["kind"], held["namespace"], held["name"]) if part)
 
 
 def _short(field: str) -> str:

@@ -146,8 +146,9 @@ class Holding:
         where = f" in {self.domain}" if self.domain else ""
         name = f"budget {self.budget.id.name!r}"
         since = f"since {format_time(self.since)}"
-        if self.until is not None:
-            return f"{name}{where} was exceeded {since} and cools down until {format_time(self.until)}"
+        if self.met is not None and self.until is not None:
+            exceeded = f"was exceeded from {format_time(self.since)} to {format_time(self.met)}"
+            return f"{name}{where} {exceeded} and cools down until {format_time(self.until)}"
         count = f"{self.disrupted} of {self.population} clusters are disrupted{where}, {name} allows {self.allowed}"
         return f"{count}, {since}"
 

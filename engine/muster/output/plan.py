@@ -16,6 +16,12 @@ def print_transitions(rows: Sequence[Row]) -> None:
     print_table(["OBJECT", "WHAT", "FROM", "TO", "WHY"], [[cell or "-" for cell in row] for row in rows])
 
 
+def print_held(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Print what budgets hold back: object, effect, why."""
+    if rows:
+        print_table(["HELD", "EFFECT", "WHY"], [list(row) for row in rows])
+
+
 def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
     """Print the line under a plan: how much there is, and when time alone changes the next thing."""
     noun = "file" if files == 1 else "files"
