@@ -262,7 +262,7 @@ def fitting(random: Random, type_: Type) -> Tree:
             return {name: fitting(random, field.type) for name, field in present.items()}
     scalars: Mapping[Type, tuple[Tree, ...]] = {
         INT: (0, 1, 2, 60, -5, 2**62),
-        DOUBLE: (0.0, 0.5, -2.5, 1e300),
+        DOUBLE: (0.0, 0.5, -2.5, 1e300, 2),
         BOOL: (True, False),
         TIMESTAMP: ("2026-01-01T00:00:00Z", "2025-12-31T23:59:00.25Z"),
         DURATION: ("60s", "1h30m"),

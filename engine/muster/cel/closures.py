@@ -122,9 +122,9 @@ class _Builder:
                 return self.bind(node)
 
     def converted(self, node: ast.Node, inner: Step) -> Step:
-        """Read times and durations from text where the type of an access says so."""
+        """Read times, durations and doubles from data where the type of an access says so."""
         kind = self.types.get(node.id)
-        if kind is None or not access.holds_time(kind):
+        if kind is None or not access.is_read(kind):
             return inner
         where = path(node)
 

@@ -38,7 +38,7 @@ TABLE = [
     ("'0123456789'.startsWith('01234')", 6, 6),
     ("self.metadata.name == 'a'", 5, 5),
     ("self.metadata.name.startsWith(self.metadata.name)", 7, 7 + 2 * 32),
-    ("'a' in labels", 3, 3),
+    ("'a' in labels", 3, 4),
     ("'0123456789'.matches('a+')", 5, 5),
     ("strings.all(e, true)", 2, 2 + 1 + DEFAULT_ITEMS * 4),
 ]

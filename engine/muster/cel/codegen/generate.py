@@ -19,7 +19,7 @@ from muster.cel.folds import Frame
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
 from muster.cel.runtime.budget import FREE, Meter, spend
-from muster.cel.types import DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
+from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
 from muster.cel.values import UInt
 
 Body = Callable[[Mapping[str, Any], Meter], Any]
@@ -173,7 +173,7 @@ class _Generator:
         return self.ident(node, guarded=False) if isinstance(node, ast.Ident) else self.range_(node)
 
     def converted(self, node: ast.Node, value: Value, *, hot: bool = False) -> Value:
-        """Read times and durations from text where the type of an access says so."""
+        """Read times, durations and doubles from data where the type of an access says so."""
         kind = self.types.get(node.id)
         if kind is None or (hot and value.kind):
             return value
@@ -186,10 +186,13 @@ class _Generator:
             python = "datetime" if kind == TIMESTAMP else "timedelta"
             test = f"{first}.__class__ is {python} or {local}.__class__ is Instant"
             return Value(f"({local} if {test} else {table}[{local}])", name)
+        if kind == DOUBLE:
+            first, local = self.operators.named(value)
+            return Value(f"(as_double({local}) if {first}.__class__ is int else {local})", likely="double")
         if isinstance(kind, NullableType) and kind.element in _TABLES:
             first, local = self.operators.named(value)
             return Value(f"(None if {first} is None else {_TABLES[kind.element][0]}[{local}])")
-        if access.holds_time(kind):
+        if access.is_read(kind):
             reader = self.writer.constant(lambda data: access.convert(data, kind, "the value"))
             return Value(f"{reader}({value.text})")
         return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))

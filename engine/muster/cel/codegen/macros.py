@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from muster.cel.codegen.logic import Captured, Logic
 from muster.cel.codegen.source import Value, Writer
 from muster.cel.runtime import access
-from muster.cel.types import DURATION, TIMESTAMP, Type
+from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, Type
 
 
 class Macros:
@@ -63,6 +63,8 @@ class Macros:
             return [f"{name} = TIMES[{name}]"]
         if kind == DURATION:
             return [f"{name} = SPANS[{name}]"]
+        if kind == DOUBLE:
+            return [f"if {name}.__class__ is int:", f"    {name} = as_double({name})"]
         reader = self.writer.constant(lambda data: access.convert(data, kind, "the element"))
         return [f"{name} = {reader}({name})"]
 

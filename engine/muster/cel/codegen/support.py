@@ -7,7 +7,7 @@ from muster.cel.closures import negation
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.library import standard
 from muster.cel.runtime import comparison, conversion, maps, numbers, temporal
-from muster.cel.runtime.access import SPANS, TIMES
+from muster.cel.runtime.access import SPANS, TIMES, as_double
 from muster.cel.runtime.temporal import Instant
 from muster.cel.values import UInt
 
@@ -58,7 +58,7 @@ NAMESPACE: dict[str, Any] = {
     "elapsed_less": temporal.elapsed_less, "elapsed_at_most": temporal.elapsed_at_most,
     "elapsed_more": temporal.elapsed_more, "elapsed_at_least": temporal.elapsed_at_least,
     "to_timestamp": conversion.to_timestamp, "to_duration": conversion.to_duration,
-    "TIMES": TIMES, "SPANS": SPANS,
+    "TIMES": TIMES, "SPANS": SPANS, "as_double": as_double,
     "size": standard.size, "starts_with": standard.starts_with,
     "ends_with": standard.ends_with, "SIZED": frozenset({str, list, dict, bytes}),
 }  # fmt: skip

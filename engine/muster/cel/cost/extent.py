@@ -70,6 +70,7 @@ class Extent:
     element: "Extent | None" = None
     key: "Extent | None" = None
     assumed: bool = False
+    scalar: bool = False
 
     def items(self) -> Range:
         """Return how many items a loop over the value meets."""
@@ -89,7 +90,8 @@ class Extent:
         element, key = _either(self.element, other.element), _either(self.key, other.key)
         blamed = self if self.assumed else other
         least = min(self.least, other.least)
-        return Extent(least, most, blamed.path, element, key, self.assumed or other.assumed)
+        scalar = self.scalar and other.scalar
+        return Extent(least, most, blamed.path, element, key, self.assumed or other.assumed, scalar)
 
     def __add__(self, other: "Extent") -> "Extent":
         """Return the extent of one value joined to the other."""
@@ -107,7 +109,7 @@ def _either(one: Extent | None, other: Extent | None) -> Extent | None:
     return one | other if one is not None and other is not None else one or other
 
 
-SCALAR: Final = Extent(1, 1)
+SCALAR: Final = Extent(1, 1, scalar=True)
 
 
 def bounded(

@@ -88,7 +88,7 @@ def call_cost(function: str, arguments: list[Argument]) -> Range:
 def _walk(argument: Argument) -> Range:
     """Return what it takes to read through a text, or through the items of a list."""
     type_, extent = argument
-    if extent == SCALAR:
+    if extent.scalar:
         return Range(0, 0)
     if extent.element is None:
         return extent.length().scaled(TEXT)
@@ -137,7 +137,7 @@ def result_extent(function: str, arguments: list[Argument], type_: Type, path: s
     first = extents[0]
     match function:
         case "_+_":
-            return first + extents[1] if SCALAR not in extents else SCALAR
+            return SCALAR if first.scalar or extents[1].scalar else first + extents[1]
         case "_?_:_":
             return extents[1] | extents[2]
         case "_[_]" | "_[?_]" | "min" | "max" | "first" | "last" if first.element is not None:
@@ -146,7 +146,7 @@ def result_extent(function: str, arguments: list[Argument], type_: Type, path: s
             return first | extents[1]
         case _ if function in _SHRINKING:
             return Extent(0, first.most, first.path, first.element, first.key, first.assumed)
-        case "string" if first == SCALAR:
+        case "string" if first.scalar:
             return Extent(1, 64)
         case "string" | "bytes" | "strings.quote" | "base64.encode":
             return first.sized(Range(0, 4 * first.length().max + 4))

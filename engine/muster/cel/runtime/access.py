@@ -1,4 +1,4 @@
-"""Times and durations in plain data: texts that the type of an access says to read as such.
+"""Times, durations and doubles in plain data: texts and whole numbers that the type of an access says to read so.
 
 Parsing is remembered: the same few thousand texts come again and again in a run, and a look-up costs a tenth.
 """
@@ -12,6 +12,7 @@ from muster.cel.errors import EvaluationError
 from muster.cel.runtime.conversion import parse_span, parse_time
 from muster.cel.runtime.describe import shown
 from muster.cel.types import (
+    DOUBLE,
     DURATION,
     INT,
     STRING,
@@ -62,18 +63,27 @@ TIMES, SPANS = Times(), Spans()
 
 
 @cache
-def holds_time(kind: Type) -> bool:
-    """Return whether a value of the type is, or has as elements, a time or duration that data spells as text.
+def is_read(kind: Type) -> bool:
+    """Return whether data of the type is not yet the value: times and durations, which it spells as texts, and doubles,
+    which it may write without a fraction. Elements count.
 
     Fields of objects are not looked into: they are read where they are selected.
     """
     match kind:
         case ListType() | NullableType() | OptionalType():
-            return holds_time(kind.element)
+            return is_read(kind.element)
         case MapType():
-            return holds_time(kind.value)
+            return is_read(kind.value)
         case _:
-            return kind in (TIMESTAMP, DURATION)
+            return kind in (TIMESTAMP, DURATION, DOUBLE)
+
+
+def as_double(value: Any) -> Any:
+    """Return a whole number as the double that its type says it is; what no double can hold stays as it is."""
+    try:
+        return float(value) if value.__class__ is int else value
+    except OverflowError:
+        return value
 
 
 def convert(value: Any, kind: Type, where: str) -> Any:
@@ -90,6 +100,8 @@ def _convert(value: Any, kind: Type) -> Any:
         return TIMES[value]
     if kind == DURATION:
         return SPANS[value]
+    if kind == DOUBLE:
+        return as_double(value)
     match kind:
         case NullableType():
             return None if value is None else _convert(value, kind.element)
@@ -116,7 +128,7 @@ def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
 
 def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
     """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
-    return tuple(found if found is not None and holds_time(found) else None for found in variable_types(kind, count))
+    return tuple(found if found is not None and is_read(found) else None for found in variable_types(kind, count))
 
 
 def is_kind(value: Any, name: str) -> bool:
