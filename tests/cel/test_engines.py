@@ -5,9 +5,12 @@ that CEL's errors are made of is a mistake of the generator.
 """
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel import closures
@@ -15,6 +18,8 @@ from muster.cel.codegen.support import ABSORBED
 from muster.cel.folds import Frame
 from muster.cel.program import Program
 from muster.cel.runtime.budget import EXPRESSION_LIMIT
+from tests.cel.expressions import Grower
+from tests.cel.test_properties import ENV, WANTED, WORLD, world
 from tests.conformance import cel as cases
 
 CASES = [case for case in cases.cases(Path(cases.__file__).parent / "cases") if not case.get("check_only")]
@@ -99,3 +104,30 @@ def test_engines_agree_on_the_cases_of_the_specification() -> None:
         generated, interpreted = both(program, variables)
         assert generated == interpreted, case["expr"]
         assert program.source, case["expr"]
+
+
+ODD: list[Any] = [None, True, 0, "x", 1.5, [], {}, [1], {"a": 1}, "2026-01-01T00:00:00Z", cel.UInt(1)]
+
+
+def spoiled(random: Random, value: Any) -> Any:
+    """Return data with some values exchanged for others of any type, and some keys gone."""
+    if random.random() < 0.15:
+        return random.choice(ODD)
+    if isinstance(value, dict):
+        return {key: spoiled(random, item) for key, item in value.items() if random.random() > 0.1}
+    if isinstance(value, list):
+        return [spoiled(random, item) for item in value]
+    return value
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 5))
+def test_engines_agree_on_data_that_breaks_its_schema(seed: int, depth: int) -> None:
+    random = Random(seed)
+    text = Grower(random, WORLD).grow(random.choice(WANTED), depth)
+    assume(cel.inspect(text, ENV).ok)
+    fitting = world(random)
+    for variables in (fitting, {name: spoiled(random, value) for name, value in fitting.items()}):
+        for env in (ENV, cel.Env(checked=False)):
+            generated, interpreted = both(cel.compile(text, env), variables)
+            assert generated == interpreted, text
