@@ -55,42 +55,65 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
     """
     base = scopes.base(obj)
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
-    previous: dict[str, Tree] = base["previous"]  # type: ignore[assignment]
     generation = generation_of(scopes.fleet, obj.id) if obj.kind.counted else None
+    silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
     spoken: set[str] = set()
     for policy in scopes.fleet.compiled.conditions:
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
-        scopes.clock.reset()
-        try:
-            verdict = judge(policy, scopes.for_policy(policy, base), scopes.clock)
-        except PolicyFailure as failure:
-            failures.add(policy, failure, obj.id)
-            verdict = Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
+        verdict = _judged(scopes, policy, base, obj, failures)
+        earlier = silent.pop(policy.type, None)
+        horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
         path: Path = ("status", "conditions", (policy.type,))
         if verdict is None:
-            if scopes.clock.horizon is not None:
-                yield Decision(obj.id, path, None, Because(policy.label), scopes.clock.horizon)
+            silent[policy.type] = Decision(obj.id, path, None, Because(policy.label), horizon)
             continue
-        current: Tree = previous.get(policy.type)
-        known = scopes.fleet.before(obj.id, *map(str, PENDING), policy.type)
-        waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
-        because = Because(f"{policy.label}#{verdict.rule}")
-        horizon = scopes.clock.horizon
-        if waiting is not None and current is not None:
-            horizon = waiting.until if horizon is None else min(waiting.until, horizon)
-            yield Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
-            verdict = _as_it_was(current, verdict)
-            because = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until)}")
+        verdict, because, waiting = _damped(scopes.fleet, policy, obj, verdict, now)
+        if waiting is not None:
+            yield waiting
+            horizon = earliest(horizon, waiting.horizon)
         decided = condition(
-            current,
+            scopes.fleet.conditions_before(obj.id).get(policy.type),
             status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
             generation=generation if verdict.generation is None else verdict.generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
         spoken.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
+    yield from (decision for decision in silent.values() if decision.horizon is not None)
     yield from _kept(scopes, obj, conditions)
+
+
+def _judged(
+    scopes: Scopes, policy: ConditionPolicy, base: dict[str, object], obj: Object, failures: Failures
+) -> Verdict | None:
+    """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
+    scopes.clock.reset()
+    try:
+        return judge(policy, scopes.for_policy(policy, base), scopes.clock)
+    except PolicyFailure as failure:
+        failures.add(policy, failure, obj.id)
+        return Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
+
+
+def _damped(
+    fleet: Fleet, policy: ConditionPolicy, obj: Object, verdict: Verdict, now: datetime
+) -> tuple[Verdict, Because, Decision | None]:
+    """The verdict that counts, why, and what is remembered while a new outcome has not lasted long enough."""
+    because = Because(f"{policy.label}#{verdict.rule}")
+    current = fleet.conditions_before(obj.id).get(policy.type)
+    known = fleet.before(obj.id, *map(str, PENDING), policy.type)
+    waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
+    if waiting is None or current is None:
+        return verdict, because, None
+    remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
+    why = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until)}")
+    return _as_it_was(current, verdict), why, remembered
+
+
+def earliest(*instants: datetime | None) -> datetime | None:
+    """The first of the instants that are there."""
+    return min((instant for instant in instants if instant is not None), default=None)
 
 
 def _as_it_was(current: Tree, verdict: Verdict) -> Verdict:
