@@ -119,8 +119,26 @@ def _report(body: Tree) -> dict[str, tuple[str, str]]:
     return {"report": (str(accepted.get("observed_time")), told)}
 
 
+def _pools(body: Tree) -> dict[str, tuple[str, str]]:
+    """What a pool does with its clusters and claims."""
+    if dig(body, "kind") == "ClusterClaim":
+        cluster = dig(body, "spec", "namespace")
+        ended = dig(body, "metadata", "deletionTimestamp")
+        return {
+            **({"assigned cluster": (str(cluster), "")} if cluster else {}),
+            **({"claim": ("ended", f"at {ended}")} if ended else {}),
+        }
+    if dig(body, "kind") != "ClusterDeployment":
+        return {}
+    power, deleted = dig(body, "spec", "powerState"), dig(body, "metadata", "deletionTimestamp")
+    return {
+        **({"power state": (str(power), "")} if power else {}),
+        **({"deletion": ("asked for", f"at {deleted}")} if deleted else {}),
+    }
+
+
 #: One entry per sort of fact. A stage that decides something new that people should see adds one.
-FACTS: list[Facts] = [_report, _conditions, _taints, _remedies, _blocks, _held, _pending, _generation]
+FACTS: list[Facts] = [_report, _conditions, _taints, _remedies, _blocks, _held, _pending, _pools, _generation]
 
 #: The condition by which a kind is judged at a glance, and the word for each status.
 _HEADLINES = {
@@ -137,6 +155,8 @@ _NOUNS = {
     "NodePool": "node pool",
     "Placement": "placement",
     "AdapterReport": "report",
+    "ClusterDeployment": "pool cluster",
+    "ClusterClaim": "claim",
 }
 
 
@@ -196,6 +216,14 @@ def _word(change: Change) -> str | None:
         return "accepted"
     if change.field == "condition HubAcceptedManagedCluster" and change.after:
         return "accepted" if change.after == "True" else "denied"
+    if change.field == "deletion" and change.after:
+        return "being deleted"
+    if change.field == "assigned cluster" and change.after:
+        return "assigned"
+    if change.field == "power state" and change.after and change.before:
+        return "resumed" if change.after == "Running" else "sent to sleep"
+    if not change.field and kind == "ClusterDeployment" and change.after:
+        return "created"
     if change.field.startswith("remedy "):
         return "applied" if change.after else "lifted"
     if change.field.startswith("traffic to "):

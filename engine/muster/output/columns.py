@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.model.times import try_time
-from muster.model.tree import Tree, dig, mappings_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,45 @@ def _counting(body: Tree, now: datetime) -> str:
 
 _MOST_NAMES = 5
 
+
+def _bucket(*names: str) -> Callable[[Tree, datetime], str]:
+    """How many clusters of a pool stand in these buckets, as the last pass counted them."""
+
+    def cell(body: Tree, _now: datetime) -> str:
+        counts = mapping_at(body, "status", "muster", "buckets")
+        return str(sum(number for name in names if isinstance(number := counts.get(name), int)))
+
+    return cell
+
+
+def _pool_note(body: Tree, _now: datetime) -> str:
+    """What stands in a pool's way, in its conditions' reasons."""
+    bad = {"CapacityAvailable": "False", "MissingDependencies": "True", "AllClustersCurrent": "False",
+           "InventoryValid": "False", "DeletionPossible": "False", "ReplacementHeld": "True"}  # fmt: skip
+    return (
+        ", ".join(
+            str(condition(body, t).get("reason")) for t, s in bad.items() if condition(body, t).get("status") == s
+        )
+        or "-"
+    )
+
+
+def _claim_state(body: Tree, _now: datetime) -> str:
+    """Pending, or what the cluster does."""
+    if dig(body, "metadata", "deletionTimestamp") is not None:
+        return "Ended"
+    if not dig(body, "spec", "namespace"):
+        return "Waiting"
+    return str(condition(body, "ClusterRunning").get("reason") or condition(body, "Pending").get("reason") or "-")
+
+
+def _why(body: Tree, _now: datetime) -> str:
+    """Why a cluster of a pool is broken, or is not assigned though it runs."""
+    broken, assignable = condition(body, "Broken"), condition(body, "Assignable")
+    found = broken if broken.get("status") == "True" else assignable if assignable.get("status") != "True" else {}
+    return str(found.get("reason") or "-")
+
+
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
@@ -207,6 +246,37 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("AVAILABLE", _status("Available")),
         Column("SINCE", _since("Ready")),
         Column("REASON", _reason("Ready")),
+    "ClusterPool": (
+        _NAMESPACE,
+        _NAME,
+        Column("SIZE", _text("spec", "size")),
+        Column("READY", _bucket("assignable")),
+        Column("STANDBY", _bucket("standby")),
+        Column("RESUMING", _bucket("resuming")),
+        Column("HIBERNATING", _bucket("hibernating")),
+        Column("INSTALLING", _bucket("installing")),
+        Column("BROKEN", _bucket("broken")),
+        Column("DELETING", _bucket("deleting", "marked")),
+        Column("CLAIMED", _bucket("claimed")),
+        Column("NOTE", _pool_note),
+    ),
+    "ClusterClaim": (
+        _NAMESPACE,
+        _NAME,
+        Column("POOL", _text("spec", "clusterPoolName")),
+        Column("CLUSTER", _text("spec", "namespace")),
+        Column("STATE", _claim_state),
+        Column("SINCE", _since("Pending")),
+        Column("LIFETIME", _text("status", "lifetime")),
+    ),
+    "ClusterDeployment": (
+        _NAME,
+        Column("POOL", _text("spec", "clusterPoolRef", "poolName")),
+        Column("BUCKET", _text("status", "muster", "bucket")),
+        Column("WANTED", _text("spec", "powerState")),
+        Column("POWER", _text("status", "powerState")),
+        Column("CLAIM", _text("spec", "clusterPoolRef", "claimName")),
+        Column("WHY", _why),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),
 }

@@ -7,6 +7,7 @@ seed, and `check` holds after every commit.
 """
 
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -335,3 +336,12 @@ _PHASES: dict[str, tuple[str | None, str, str]] = {
     "deprovisioning": ("Unknown", "", ""),
     "gone": (None, "", ""),
 }
+
+
+if __name__ == "__main__":
+    for number in range(int(sys.argv[1])):
+        simulated = World(number, {"size": 4, "runningCount": 2, "maxSize": 9, "maxConcurrent": 2,
+                                   "powerstateTransitionToRunningTimeout": "15m"})  # fmt: skip
+        simulated.run(1000)
+        simulated.calm(12 * 60)
+        sys.stdout.write(f"seed {number}: {len(simulated.names)} clusters, {dict(simulated.buckets())}\n")

@@ -124,8 +124,10 @@ class _PoolPass:
 
     def keep(self) -> None:
         """Leave everything as the last run left it."""
-        for name in ("size", "standby", "ready", "muster"):
+        for name in ("size", "standby", "ready"):
             self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
+        kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
+        self._book({name: kept[name] for name in ("nextOrdinal", "buckets", "replacements") if name in kept})
         self._keep_conditions()
 
     # -- claims and clusters
@@ -231,11 +233,16 @@ class _PoolPass:
         record: Tree = {"nextOrdinal": following, "buckets": self._shown()}
         if (row := streak.tree()) is not None:
             record["replacements"] = row
-        self._set(("status", "muster"), record)
+        self._book(record)
 
     def _shown(self) -> Tree:
         counts = Counter(shown_bucket(cluster, self.decided[cluster.id]).value for cluster in self.clusters)
         return dict(sorted(counts.items()))
+
+    def _book(self, record: Tree) -> None:
+        """Record what the next pass has to know; beside what other stages note of the pool."""
+        for name, value in record.items():
+            self._set(("status", "muster", name), value)
 
     def _set(self, path: tuple[str | tuple[str, ...], ...], value: Tree) -> None:
         if value is not None:
@@ -253,7 +260,7 @@ class _PoolPass:
         self._count(_without(buckets, gone))
         self._say(words.pending_cleanup(buckets))
         self._keep_conditions()
-        self._set(("status", "muster"), {"nextOrdinal": self._next_ordinal(), "buckets": self._shown()})
+        self._book({"nextOrdinal": self._next_ordinal(), "buckets": self._shown()})
 
 
 def _after(buckets: Buckets, links: Links) -> Buckets:

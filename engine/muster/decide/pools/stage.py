@@ -169,7 +169,7 @@ def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
 def _remember(world: World, clusters: ClusterPass) -> None:
     """Record what the next run has to know of each cluster, and who may use it."""
     known = world.view.clusters
-    for id_, entries in world.ledger.entries.items():
+    for id_, entries in tuple(world.ledger.entries.items()):
         if id_.kind != "ClusterDeployment":
             continue
         cluster = known.get(id_)
@@ -185,7 +185,7 @@ def _remember(world: World, clusters: ClusterPass) -> None:
             record["reported"] = True
         if id_.name in world.owners:
             record["owner"] = world.owners[id_.name]
-        world.ledger.set(id_, ("status", "muster"), record, _CARRIED)
+        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, _CARRIED)
 
 
 def _was_reported(fleet: Fleet, cluster: Cluster) -> bool:
