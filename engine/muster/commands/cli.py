@@ -24,6 +24,8 @@ VERBS: dict[str, str] = {
     "pulses": "Show which pulses are due, or follow them.",
     "report": "Report on an object as one of its adapters.",
     "get": "Show the fleet as a table, YAML or JSON.",
+    "claim": "Claim a cluster of a pool, as one commit.",
+    "release": "Give a claim's cluster back, as one commit.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",

@@ -246,6 +246,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("AVAILABLE", _status("Available")),
         Column("SINCE", _since("Ready")),
         Column("REASON", _reason("Ready")),
+    ),
     "ClusterPool": (
         _NAMESPACE,
         _NAME,

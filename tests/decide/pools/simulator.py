@@ -70,7 +70,7 @@ class World:
     names: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)  # noqa: S311 - a simulation
+        self.random = random.Random(self.seed)
         external = ["ClusterImageSet/v1", f"Secret/{NAMESPACE}/creds"]
         pools = {"compatibility": self.compatibility, "externalDependencies": external}
         self._write("fleet.yaml", "muster.dev/v1alpha1", "Fleet", {"name": "fleet"}, spec={"pools": pools})
@@ -297,7 +297,7 @@ class World:
         self.reconcile()
 
     def calm(self, minutes: int) -> None:
-        """Let all claims but two go, and minutes pass in which nothing fails and nobody comes: all must come to rest."""
+        """Let all claims but two go, and minutes pass in which nothing fails and nobody comes."""
         self.odds = Odds(0, 0, 0, 0, 0, 0, 0)
         for path in sorted(path for path in self.files if path.startswith("claims/"))[2:]:
             del self.files[path]

@@ -1,8 +1,11 @@
-"""A thousand simulated minutes in the gate, any number by `python -m tests.decide.pools.simulator SEEDS`: the invariants of `simulator.World.check` after every commit, and rest at the end."""
+"""A thousand simulated minutes: the invariants of `simulator.World.check` after every commit, and rest at the end.
+
+`python -m tests.decide.pools.simulator SEEDS` simulates as many more as you like.
+"""
 
 import pytest
 
-from tests.decide.pools.simulator import Odds, World
+from tests.decide.pools.simulator import World
 
 POOLS = {
     "plain": {"size": 3, "runningCount": 1, "powerstateTransitionToRunningTimeout": "20m"},

@@ -1,0 +1,32 @@
+"""`muster claim`: ask a pool for a cluster, as one commit."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.editing import commit_edit
+
+
+@click.command()
+@click.argument("name")
+@click.option("--pool", required=True, metavar="P", help="The ClusterPool to claim from.")
+@click.option("--namespace", default="", metavar="NS", help="The pool's namespace, where several have one of the name.")
+@click.option("--lifetime", default="", metavar="DURATION", help="How long the claim lives once it has a cluster.")
+@click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster; repeatable.")
+@options.repo_option
+@options.now_option
+def command(
+    name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], repo: Path, now: datetime
+) -> int:
+    """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
+    from muster.answers.claiming import claim
+    from muster.model.times import try_duration
+
+    if lifetime and try_duration(lifetime) is None:
+        raise click.UsageError(f"{lifetime!r} is not a duration such as 90m or 8h.")
+    return commit_edit(
+        repo,
+        lambda fleet: claim(fleet, name, pool, now=now, namespace=namespace, lifetime=lifetime, subjects=subjects),
+    )
