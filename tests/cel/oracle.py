@@ -2,10 +2,9 @@
 
 import ctypes
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from cel_expr_python import cel
+import pytest
 
 from muster.cel.types import (
     BOOL,
@@ -22,14 +21,15 @@ from muster.cel.types import (
     Type,
     TypeType,
 )
+from tests.cel.comparing import ERROR
+
+#: Not built for every platform and version of Python: without it, what imports this module is skipped.
+cel = pytest.importorskip("cel_expr_python.cel")
 
 _SCALARS: Final[Mapping[Type, Any]] = {
     BOOL: cel.Type.BOOL, BYTES: cel.Type.BYTES, DOUBLE: cel.Type.DOUBLE, DURATION: cel.Type.DURATION,
     INT: cel.Type.INT, NULL: cel.Type.NULL, TIMESTAMP: cel.Type.TIMESTAMP, UINT: cel.Type.UINT,
 }  # fmt: skip
-
-ERROR: Final = "an error"
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def declared(type_: Type) -> Any:
@@ -63,29 +63,6 @@ def _repaid(value: Any) -> Any:
         for item in value.values():
             _repaid(item)
     return value
-
-
-def comparable(value: Any) -> Any:
-    """Return a value in a form in which both engines' values can be compared by `==`: 1, 1.0 and true differ."""
-    match value:
-        case None | bool():
-            return (type(value).__name__, value)
-        case float():
-            return ("double", "NaN" if value != value else value)
-        case int():
-            return ("int", int(value))
-        case bytes() | bytearray():
-            return ("bytes", bytes(value))
-        case datetime():
-            return ("timestamp", (value - EPOCH) // timedelta(microseconds=1))
-        case timedelta():
-            return ("duration", value // timedelta(microseconds=1))
-        case list():
-            return [comparable(item) for item in value]
-        case Mapping():
-            return sorted((repr(comparable(key)), comparable(item)) for key, item in value.items())
-        case _:
-            return value
 
 
 class Oracle:

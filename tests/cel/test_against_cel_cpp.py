@@ -26,8 +26,9 @@ from muster.cel.types import (
     MapType,
     ObjectType,
 )
+from tests.cel.comparing import ERROR, comparable
 from tests.cel.expressions import Grower, variable_of
-from tests.cel.oracle import ERROR, Oracle, comparable, declared
+from tests.cel.oracle import Oracle, declared
 from tests.cel.surroundings import STATUS, VARIABLES, Surroundings
 
 #: What both sides can declare alike: no objects with known fields, no optionals, no enums.

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, ListType, ObjectType, Type
+from tests.cel.comparing import ERROR, comparable
 from tests.cel.expressions import Grower, variable_of
-from tests.cel.oracle import ERROR, comparable
 from tests.cel.test_against_cel_cpp import OBJECT, REPORT, outcome
 
 COMMON: Mapping[str, Type] = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from muster import cel
 from muster.cel.cost import estimate
 from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType, Type
+from tests.cel.comparing import comparable
 from tests.cel.expressions import NOW, Grower, swollen, variable_of
-from tests.cel.oracle import comparable
 from tests.cel.surroundings import VARIABLES
 
 seeds = st.integers(0, 2**32)

@@ -10,7 +10,7 @@ import pytest
 from muster import cel
 from muster.cel.declarations import OPERATORS, functions
 from muster.cel.types import TIMESTAMP, MapType, StringType
-from tests.cel.oracle import comparable
+from tests.cel.comparing import comparable
 from tests.cel.surroundings import CLUSTER, CONDITION, LEASE
 
 PAGE = Path(__file__).parents[2] / "docs" / "cel.md"
