@@ -70,8 +70,8 @@ def hold(fleet: Fleet, now: datetime) -> Contests:
     standing = standing_shards(fleet)
     contests: list[Contest] = []
     for obj in fleet.of(PLACEMENT):
-        compiled = fleet.compiled.placements[obj.id]
-        if compiled.request is not None and not is_paused(obj):
+        compiled = fleet.compiled.placements.get(obj.id)
+        if compiled is not None and compiled.request is not None and not is_paused(obj):
             before = clusters_of(standing.get(obj.id, ()))
             contests.append(Contest.of(candidates, obj.id, compiled.request, compiled.predicates, before))
     scheduled = {contest.id for contest in contests}

@@ -31,7 +31,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
     for id_, chosen in sorted(contests.chosen.items()):
         yield from _scheduled(fleet, contests, id_, chosen, now)
     for obj in fleet.of(PLACEMENT):
-        if obj.id not in contests.chosen:
+        if obj.id not in contests.chosen and obj.id in fleet.compiled.placements:
             yield from _unscheduled(fleet, contests, obj, now)
     for id_ in sorted(contests.kept.keys() - fleet.compiled.placements.keys()):
         shards = remaining(contests, id_)
