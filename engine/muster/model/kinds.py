@@ -99,6 +99,7 @@ MULTI_CLUSTER_INGRESS = Kind(
 )
 CLUSTER_TAINT_POLICY = Kind("policy.karmada.io", ("v1alpha1",), "ClusterTaintPolicy", "clustertaintpolicies")
 RESOURCE_BINDING = Kind("work.karmada.io", ("v1alpha2",), "ResourceBinding", "resourcebindings", namespaced=True)
+ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointslices", namespaced=True)
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
 CLUSTER_DEPLOYMENT = Kind(_HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True)
@@ -125,7 +126,7 @@ ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
     PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
     MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK,
-    REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING,
+    REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
