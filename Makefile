@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest format clean example docs
+.PHONY: demo test lint types layers pytest nginx format clean example docs
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -23,8 +23,16 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
-pytest: $(STAMP)
+pytest: $(STAMP) nginx
 	$(BIN)/python -m pytest
+
+# A real nginx for the tests of `muster export endpoints`. Where it cannot be installed, they are skipped and say so.
+nginx:
+	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && export DEBIAN_FRONTEND=noninteractive \
+	  && { apt-get install -qq -y --no-install-recommends nginx-light || { apt-get update -qq \
+	  && apt-get install -qq -y --no-install-recommends nginx-light; }; } >/dev/null 2>&1; } \
+	  || echo "nginx is not installed, and cannot be: its tests are skipped"
 
 # Derive the example fleet anew, as of its noon; the tests check that it is a fixed point.
 example: $(STAMP)

@@ -30,7 +30,10 @@ def commands_page() -> str:
     for verb in VERBS:
         command = cli.get_command(root, verb)
         assert command is not None
-        lines += [f"## {verb}", "", *_block(click.Context(command, info_name=verb, parent=root))]
+        context = click.Context(command, info_name=verb, parent=root)
+        lines += [f"## {verb}", "", *_block(context)]
+        for name, part in sorted(command.commands.items()) if isinstance(command, click.Group) else ():
+            lines += [f"### {verb} {name}", "", *_block(click.Context(part, info_name=name, parent=context))]
     return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "get": "Show the fleet as a table, YAML or JSON.",
     "claim": "Claim a cluster of a pool, as one commit.",
     "release": "Give a claim's cluster back, as one commit.",
+    "export": "Print what a load balancer or a live hub needs of the fleet.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",

@@ -1,0 +1,97 @@
+"""`muster export`: what others need of the fleet: a load balancer, or a live hub."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+from muster.commands.progress import working
+from muster.commands.reading import snapshot_of
+
+if TYPE_CHECKING:
+    from muster.fleet.fleet import Fleet
+    from muster.fleet.objects import Object
+
+
+@click.group()
+def command() -> None:
+    """Print what others need of the fleet."""
+
+
+@command.command()
+@click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
+@options.repo_option
+@options.snapshot_options
+@options.now_option
+@click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
+              help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
+@click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
+              help="Where the load balancer listens.")  # fmt: skip
+def endpoints(
+    ingress: str | None, repo: Path, rev: str | None, worktree: bool, now: datetime, format_: str, listen: int
+) -> int:
+    """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
+
+    Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
+    status.trafficBlockClusters get no requests.
+    """
+    from muster.answers.evaluate import evaluate_snapshot
+    from muster.fleet.endpoints import routing
+    from muster.fleet.names import did_you_mean
+    from muster.output.load_balancers import load_balancer, load_balancers
+
+    if format_ not in load_balancers():
+        hint = did_you_mean(format_, load_balancers())
+        raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
+    with working("evaluating the fleet"):
+        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+    found = routing(run.fleet, _ingresses(run.fleet, ingress))
+    sys.stdout.write(load_balancer(format_)(found, listen))
+    for problem in found.problems:
+        click.echo(f"warning: {problem}", err=True)
+    return report(run.findings)
+
+
+@command.command()
+@click.argument("target", metavar="[KIND[/NAME]]", required=False)
+@options.repo_option
+@options.snapshot_options
+@options.now_option
+@options.output_option("yaml", "json")
+def objects(target: str | None, repo: Path, rev: str | None, worktree: bool, now: datetime, output: str) -> int:
+    """Print whole objects as a live hub takes them, ready for kubectl apply.
+
+    What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
+    """
+    from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.exported import exported
+    from muster.output.documents import json_text, yaml_stream
+
+    with working("evaluating the fleet"):
+        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+    bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
+    if output == "json":
+        sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))
+    else:
+        sys.stdout.write(yaml_stream(bodies))
+    return report(run.findings)
+
+
+def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
+    """The ingresses that a name means, sorted. click.UsageError where there is none of that name."""
+    from muster.fleet.names import did_you_mean
+    from muster.model.kinds import MULTI_CLUSTER_INGRESS
+
+    found = fleet.of(MULTI_CLUSTER_INGRESS)
+    if target is None:
+        return list(found)
+    namespace, _, name = target.rpartition("/")
+    chosen = [obj for obj in found if obj.id.name == name and namespace in ("", obj.id.namespace)]
+    if not chosen:
+        hint = did_you_mean(name, [obj.id.name for obj in found])
+        raise click.UsageError(f"there is no MultiClusterIngress {target!r}. {hint}".strip())
+    return chosen
