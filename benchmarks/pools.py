@@ -1,9 +1,8 @@
 """How long a pass over many pools takes: `python -m benchmarks.pools`.
 
-100 pools of 100 clusters each, with claims, in every bucket: at rest (every pool must find that nothing is to be done)
-and busy (every pool assigns, resumes and creates). Fails where a pass takes 3 s, or twice the pools more
-than 2.3 times as long. Figures are CPU time of the pools stage alone, the best of three; reading the fleet is measured by
-the other benchmarks.
+100 pools of 100 clusters each: at rest (every pool must find that nothing is to be done) and busy (every pool
+assigns, resumes and creates). Fails where a pass takes 3 s, or twice the pools more than 2.3 times as long. Figures are
+CPU time of the pools stage alone, the best of three; reading the fleet is measured by the other benchmarks.
 """
 
 import gc
