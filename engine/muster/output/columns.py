@@ -24,6 +24,27 @@ def _text(*path: str) -> Callable[[Tree, datetime], str]:
     return cell
 
 
+def _texts(*path: str) -> Callable[[Tree, datetime], str]:
+    """The texts of a list, with commas."""
+
+    def cell(body: Tree, _now: datetime) -> str:
+        value = dig(body, *path)
+        return ", ".join(map(str, value)) if isinstance(value, list) and value else "-"
+
+    return cell
+
+
+def _services(body: Tree, _now: datetime) -> str:
+    """Services with the number of clusters that serve them: `shop (3)`."""
+    located = mappings_at(body, "status", "serviceLocations")
+    return ", ".join(f"{entry.get('name')} ({len(entry.get('clusters') or ())})" for entry in located) or "-"
+
+
+def _affinity(body: Tree, _now: datetime) -> str:
+    names = dig(body, "spec", "clusterAffinity", "clusterNames")
+    return ", ".join(map(str, names)) if isinstance(names, list) and names else "all"
+
+
 def condition(body: Tree, type_: str) -> Tree:
     """The condition of a type; an empty mapping where there is none."""
     return next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == type_), {})
@@ -200,6 +221,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("READY", _status("Ready")),
         Column("SINCE", _since("Ready")),
         Column("TAINTS", _taints),
+        Column("REMEDIES", _texts("status", "remedyActions")),
         Column("REASON", _reason("Ready")),
     ),
     "Placement": (
@@ -278,6 +300,18 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("POWER", _text("status", "powerState")),
         Column("CLAIM", _text("spec", "clusterPoolRef", "claimName")),
         Column("WHY", _why),
+    ),
+    "MultiClusterIngress": (
+        _NAMESPACE,
+        _NAME,
+        Column("SERVICES", _services),
+        Column("BLOCKED", _texts("status", "trafficBlockClusters")),
+    ),
+    "Remedy": (_NAME, Column("CLUSTERS", _affinity), Column("ACTIONS", _texts("spec", "actions"))),
+    "DisruptionBudget": (
+        _NAME,
+        Column("MAX", _text("spec", "maxDisrupted")),
+        Column("COOLDOWN", _text("spec", "cooldown")),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),
 }
