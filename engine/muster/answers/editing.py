@@ -1,0 +1,166 @@
+"""Edits that people ask for: accept, deny, taint. Each is one field in a file that somebody wrote, and one commit.
+
+Nothing else in the file changes, comments least of all (`muster.yamlio.edit`). The edited fleet is validated before
+anything is committed: an edit that would break an object that was sound is refused, with the findings.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from muster.answers.evaluate import check_snapshot
+from muster.answers.landing import find_ground, land
+from muster.answers.overlay import Overlay
+from muster.answers.reconcile import Attempts
+from muster.fleet.fleet import Fleet
+from muster.fleet.names import did_you_mean
+from muster.gitio.errors import RepositoryError
+from muster.gitio.importing import build_commit
+from muster.gitio.open import open_commit
+from muster.gitio.repository import Repository
+from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
+from muster.model.source import Part
+from muster.model.tree import Tree, dig
+from muster.yamlio import edit
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
+
+
+class EditRefusedError(Exception):
+    """What was asked for cannot be done; `findings` say what would be wrong with the fleet afterwards."""
+
+    def __init__(self, message: str, hint: str = "", findings: Iterable[Finding] = ()) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.findings = tuple(findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit did: the commit, None where nothing had to change, and the lines that say what changed."""
+
+    commit: str | None
+    told: tuple[str, ...]
+    pushed: bool = False
+    left_behind: str = ""
+
+
+@dataclass
+class Draft:
+    """A fleet on which edits are tried: the texts that would be committed, and a line about each change."""
+
+    fleet: Fleet
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+    def part_with(self, id_: ObjectId, *path: str) -> Part | None:
+        """The part in which a person would look for a field: the one that has it, or the nearest parent of it.
+
+        None where no person wrote of the object. EditRefusedError where nothing is known of it, or its file is broken.
+        """
+        obj = self.fleet.objects.get(id_)
+        if obj is None:
+            raise EditRefusedError(f"there is no {id_}", _nearest(self.fleet, id_))
+        own = [part for part in obj.parts if not part.source.ref]
+        depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in own]
+        return own[depth.index(max(depth))] if own else None
+
+    def items(self, id_: ObjectId, path: tuple[str, ...]) -> list[tuple[Part, int, dict[str, Tree]]]:
+        """The mappings in the lists at a path in people's files, with the edits so far: part, position, item.
+
+        EditRefusedError as `part_with`.
+        """
+        self.part_with(id_, *path)
+        found = []
+        for part in self.fleet.objects[id_].parts:
+            if not part.source.ref:
+                body = self._body(part)
+                found += [(part, i, item) for i, item in enumerate(dig(body, *path) or ()) if isinstance(item, dict)]
+        return found
+
+    def set(self, part: Part, path: tuple[str | int, ...], value: Tree) -> None:
+        """Set one field of the document that a part is."""
+        self._edit(part, lambda text, at: edit.set_value(text, part.index, (*at, *path), value))
+
+    def append(self, part: Part, path: tuple[str | int, ...], item: Tree) -> None:
+        """Append to a list, which is made where there is none."""
+        self._edit(part, lambda text, at: edit.append(text, part.index, (*at, *path), item))
+
+    def remove(self, part: Part, path: tuple[str | int, ...]) -> None:
+        """Remove one field or item."""
+        self._edit(part, lambda text, at: edit.remove(text, part.index, (*at, *path)))
+
+    def create(self, path: str, body: Tree) -> None:
+        """Write a new file. EditRefusedError where there is one of that name that holds something else."""
+        if path in self.texts or any(p.source.path == path for o in self.fleet.objects.values() for p in o.parts):
+            raise EditRefusedError(
+                f"{path} exists and holds something else", "write the object to another file by hand"
+            )
+        self.texts[path] = emit(body)
+
+    def text_of(self, part: Part) -> str:
+        """The text of a part's file, with the edits so far."""
+        return self.texts.get(part.source.path) or part.source.read().decode("utf-8")
+
+    def _body(self, part: Part) -> Tree:
+        """What a part says, with the edits so far."""
+        if part.source.path not in self.texts:
+            return part.body
+        documents = load_documents(self.texts[part.source.path].encode(), part.source.path).documents
+        body = next(document.body for document in documents if document.index == part.index)
+        return body if part.item is None else body["items"][part.item]
+
+    def _edit(self, part: Part, change: Callable[[str, tuple[str | int, ...]], str]) -> None:
+        inside = ("items", part.item) if part.item is not None else ()
+        try:
+            self.texts[part.source.path] = change(self.text_of(part), inside)
+        except edit.EditError as error:
+            raise EditRefusedError(f"{part.source.path} cannot be edited: {error}", "edit the file by hand") from error
+
+
+#: What is to be done to a draft. Raises EditRefusedError.
+Change = Callable[[Draft], None]
+
+
+def commit_edit(
+    repository: Repository, change: Change, subject: str, *, branch: str, remote: str | None, attempts: Attempts
+) -> Edited:
+    """Make a change on the branch's head and commit it; with a remote, push it there.
+
+    Where the branch moved meanwhile, the change is made anew on the new head. EditRefusedError as the change does, and
+    where it would break a sound object; RepositoryError as `reconcile` does.
+    """
+    for _ in attempts():
+        ground = find_ground(repository, branch, remote)
+        snapshot = open_commit(repository, ground.base)
+        draft = Draft(check_snapshot(snapshot))
+        change(draft)
+        if not draft.texts:
+            return Edited(None, tuple(draft.told))
+        _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
+        files = {path: text.encode() for path, text in draft.texts.items()}
+        message = "\n".join((subject, "", *draft.told, ""))
+        commit = build_commit(repository, files, message, ground.base)
+        landed = land(repository, ground, commit, tuple(files))
+        if landed is not None:
+            return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind)
+    raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
+
+
+def _refuse_what_breaks(draft: Draft, after: Fleet) -> None:
+    known = {(found.code, found.object, found.message) for found in draft.fleet.findings}
+    new = [
+        found for found in after.sorted_findings()
+        if found.severity is Severity.ERROR and (found.code, found.object, found.message) not in known
+    ]  # fmt: skip
+    if new:
+        raise EditRefusedError("the fleet would not be valid afterwards, so nothing was committed", findings=new)
+
+
+def _nearest(fleet: Fleet, id_: ObjectId) -> str:
+    names = (other.name for other in _of_kind(fleet, id_))
+    return did_you_mean(id_.name, names)
+
+
+def _of_kind(fleet: Fleet, id_: ObjectId) -> Iterator[ObjectId]:
+    return (other for other in sorted(fleet.objects) if (other.group, other.kind) == (id_.group, id_.kind))

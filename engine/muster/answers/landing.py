@@ -1,0 +1,112 @@
+"""Landing a commit on a branch: here, or on a remote and then here, by compare-and-swap.
+
+What reconcile derived and what a person's edit changed take the same way. Whoever finds that the branch moved
+meanwhile begins again with the new head.
+"""
+
+from dataclasses import dataclass
+
+from muster.gitio.commit import advance
+from muster.gitio.errors import RepositoryError
+from muster.gitio.outcomes import Committed, Pushed, Refused, Rejected
+from muster.gitio.push import fetch, push
+from muster.gitio.repository import Repository, branch_tip, current_branch, is_ancestor
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on."""
+
+    branch: str
+    remote: str | None
+    local: str | None
+    theirs: str | None
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The branch has the commit. `pushed` says whether anything was pushed; `left_behind` why the local branch does
+    not have it, empty where it has."""
+
+    pushed: bool = False
+    left_behind: str = ""
+
+
+def target_branch(repository: Repository) -> str:
+    """Return the branch that is moved: the one that is checked out. RepositoryError on a detached HEAD."""
+    branch = current_branch(repository)
+    if branch is None:
+        raise RepositoryError(
+            "HEAD is detached, so there is no branch to commit to", "check out a branch, or name one with --branch"
+        )
+    return branch
+
+
+def find_ground(repository: Repository, branch: str, remote: str | None) -> Ground:
+    """Return what to build on: the branch's head, or with a remote its head, or the local one where that is ahead.
+
+    RepositoryError where there is no such branch or the two have diverged.
+    """
+    local = branch_tip(repository, branch)
+    theirs = fetch(repository, remote=remote, branch=branch) if remote else None
+    return Ground(branch, remote, local, theirs, _base(repository, branch, local, theirs))
+
+
+def land(repository: Repository, ground: Ground, commit: str, paths: tuple[str, ...]) -> Landed | None:
+    """Move the branch to a commit over `ground.base`; None where it moved meanwhile. `paths` are the changed files.
+
+    Raises RepositoryError where a person's edit is in the way, or the remote rejects the push.
+    """
+    if ground.remote is not None:
+        return _pushed(repository, ground, ground.remote, commit, paths)
+    if commit == ground.base:
+        return Landed()
+    outcome = advance(repository, branch=ground.branch, expected=ground.base, commit=commit, paths=paths)
+    if isinstance(outcome, Refused):
+        raise RepositoryError(_refusal(outcome), outcome.hint)
+    return Landed() if isinstance(outcome, Committed) else None
+
+
+def _pushed(repository: Repository, ground: Ground, remote: str, commit: str, paths: tuple[str, ...]) -> Landed | None:
+    """Push, then bring the local branch along as far as no person's edit is in the way."""
+    pushed = commit != ground.theirs
+    if pushed:
+        outcome = push(repository, remote=remote, branch=ground.branch, new=commit, expected=ground.theirs)
+        if isinstance(outcome, Rejected):
+            raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
+        if not isinstance(outcome, Pushed):
+            return None
+    return Landed(pushed, _bring_along(repository, ground, commit, paths))
+
+
+def _bring_along(repository: Repository, ground: Ground, commit: str, paths: tuple[str, ...]) -> str:
+    """Fast-forward the local branch to what the remote has. Returns why it could not, or nothing."""
+    if ground.local is None or ground.local == commit:
+        return ""
+    moved = advance(repository, branch=ground.branch, expected=ground.local, commit=commit, paths=paths)
+    if isinstance(moved, Refused):
+        return _refusal(moved)
+    return "" if isinstance(moved, Committed) else f"the local {ground.branch} moved meanwhile"
+
+
+def _refusal(refused: Refused) -> str:
+    """What is in the way, with the files named."""
+    return refused.message + (f": {', '.join(refused.paths)}" if refused.paths else "")
+
+
+def _base(repository: Repository, branch: str, local: str | None, theirs: str | None) -> str:
+    """What to evaluate: the one of the two tips that has the other in it."""
+    tips = [tip for tip in (theirs, local) if tip]
+    if not tips:
+        raise RepositoryError(f"there is no branch {branch!r}", "commit something to it first")
+    if len(tips) == 1 or theirs == local:
+        return tips[0]
+    if is_ancestor(repository, tips[1], tips[0]):
+        return tips[0]
+    if is_ancestor(repository, tips[0], tips[1]):
+        return tips[1]
+    raise RepositoryError(
+        f"the local {branch} and the remote's have diverged",
+        "bring them together first, for example with git pull --rebase",
+    )

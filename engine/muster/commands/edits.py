@@ -1,0 +1,69 @@
+"""What the commands that edit a fleet share: options, the commit, and how it is told."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster.commands.outcome import report
+
+if TYPE_CHECKING:
+    from muster.answers.editing import Change
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a comma-separated option that may be repeated, each once, in order."""
+    found = (name.strip() for value in values for name in value.split(","))
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+clusters_option = click.option(
+    "--clusters", multiple=True, required=True, callback=names, metavar="A,B", help="Names of clusters."
+)
+
+
+def edit_options(function: _F) -> _F:
+    """`--branch NAME`, `--push` and `--remote NAME`."""
+    for option in (
+        click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to."),
+        click.option("--push", is_flag=True, help="Fetch first, and push the commit."),
+        click.option("--branch", metavar="NAME", help="The branch to commit to.  [default: the one checked out]"),
+    ):
+        function = option(function)
+    return function
+
+
+def edit_once(repo: Path, change: "Change", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
+    """Make a change as one commit, say what was done, and return the exit code."""
+    from muster.answers.attempts import patient
+    from muster.answers.editing import EditRefusedError, commit_edit
+    from muster.answers.landing import target_branch
+    from muster.gitio.repository import open_repository
+
+    repository = open_repository(repo, os.environ)
+    try:
+        done = commit_edit(
+            repository, change, subject,
+            branch=branch or target_branch(repository), remote=remote if push else None, attempts=patient(),
+        )  # fmt: skip
+    except EditRefusedError as refused:
+        click.echo(f"error: {refused}", err=True)
+        if refused.hint:
+            click.echo(f"hint: {refused.hint}", err=True)
+        report(refused.findings)
+        return 1
+    if done.commit is None:
+        click.echo("nothing to do")
+        return 0
+    click.echo(f"{done.commit[:12]} {subject}")
+    for line in done.told:
+        click.echo(f"  {line}")
+    if done.pushed:
+        click.echo(f"pushed to {remote}")
+    if done.left_behind:
+        click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
+    return 0
