@@ -72,7 +72,8 @@ def call_cost(function: str, arguments: list[Argument]) -> Range:
         case _ if function in _WALKS:
             return ONE + sum((_walk(argument) for argument in arguments), Range(0, 0))
         case _ if function in _SEARCHES:
-            return ONE + _walk(arguments[0]) * (_walk(arguments[1]) | ONE)
+            text, sought = _walk(arguments[0]), _walk(arguments[1])
+            return ONE + (text + sought).or_nothing + text * (sought | ONE)
         case _ if function in _EXPRESSIONS:
             return ONE + _matching(function, extents)
         case _ if function in _ORDERINGS:
