@@ -44,8 +44,15 @@ def _needs_namespace(case: Json) -> bool:
     return case["area"].startswith("webhook") and any(body["kind"] == "Namespace" for body in case["given"]["objects"])
 
 
+def _has_no_default_set(case: Json) -> bool:
+    return (case["given"].get("features") or {}).get("DefaultClusterSet") is False
+
+
 #: Which cases are not run: a test of the case, and the reason.
-SKIPPED: tuple[tuple[Callable[[Json], bool], str], ...] = ((_needs_namespace, "a fleet repository has no Namespaces"),)
+SKIPPED: tuple[tuple[Callable[[Json], bool], str], ...] = (
+    (_needs_namespace, "a fleet repository has no Namespaces"),
+    (_has_no_default_set, "the sets default and global cannot be switched off"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,16 @@ import muster
 from muster.decide.placements.contests import SCHEDULING_DISABLED
 from muster.decide.placements.standing import PLACEMENT_LABEL
 from muster.fleet.acceptance import ACCEPTED_ON
+from muster.fleet.sets import BUILT_IN
 from muster.model.ids import ObjectId
-from muster.model.kinds import BY_GROUP_KIND, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION, kind_of
+from muster.model.kinds import (
+    BY_GROUP_KIND,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET_BINDING,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    kind_of,
+)
 from muster.model.times import parse_time
 
 Json = Any
@@ -68,6 +76,8 @@ class CaseFleet:
             self._write(
                 "fleet.yaml", {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": metadata, "spec": spec}
             )
+        if self.area == "default-clusterset":
+            bodies += list(_bindings())
         for body in bodies:
             self._object(body)
         if old := self.given.get("old_object"):
@@ -141,6 +151,13 @@ def _settings(given: Json, area: str) -> Json:
     if users := given.get("auto_approve_users"):
         spec["policyParams"] = {"csr-approval": {"autoApprovedUsers": users}}
     return spec
+
+
+def _bindings() -> Iterator[Json]:
+    """The built-in sets are there always, and written where a binding names them."""
+    for name in sorted(BUILT_IN):
+        yield {"apiVersion": MANAGED_CLUSTER_SET_BINDING.api_version, "kind": MANAGED_CLUSTER_SET_BINDING.name,
+               "metadata": {"name": name, "namespace": "bound"}, "spec": {"clusterSet": name}}  # fmt: skip
 
 
 def _absent_owners(bodies: Iterable[Json]) -> Iterator[Json]:
