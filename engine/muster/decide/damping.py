@@ -41,8 +41,10 @@ def pending(
     the same status. The window is over at its end exactly: `now == since + holdFor` adopts.
     """
     before = current.get("status") if isinstance(current, dict) else None
+    if not isinstance(before, str):
+        return None
     hold = policy.hold_for.get(status, _NO_TIME)
-    if before is None or before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
+    if before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
         return None
     since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
     # A time ahead of now is one that muster did not write: a window must not be lengthened by hand.

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from muster.fleet import messages
-from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CSR, kind_of
+from muster.model.kinds import CLUSTERS, CSR, LEASE, kind_of
 from muster.model.source import Part
 from muster.model.tree import Tree, mapping_at
 
@@ -60,6 +60,8 @@ def _foreign(part: Part, cluster: str) -> str:
     labelled = mapping_at(part.body, "metadata", "labels").get(CLUSTER_NAME)
     if kind is CSR:
         return "" if labelled == cluster else f"its label {CLUSTER_NAME} is {labelled!r}"
+    if kind is LEASE and id_.namespace == KARMADA_NAMESPACE:
+        return "" if id_.name == cluster else f"it is the lease of cluster {id_.name!r}"
     if id_.namespace != cluster:
         return f"its namespace is {id_.namespace!r}"
     return "" if labelled in (None, cluster) else f"its label {CLUSTER_NAME} is {labelled!r}"

@@ -25,6 +25,7 @@ from muster.fleet.policies import (
     in_reading_order,
     type_of,
 )
+from muster.fleet.policy_params import policy_params_findings
 from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.sets import set_findings
@@ -78,6 +79,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     yield from set_findings(fleet)
     yield from request_findings(fleet)
     yield from override_findings(fleet)
+    yield from policy_params_findings(fleet)
     yield from lint_ingresses(fleet, compiled.remedies)
 
 

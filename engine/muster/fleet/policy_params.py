@@ -1,0 +1,36 @@
+"""The parameters that a Fleet sets for policies: each must be one that a policy has.
+
+A misspelt threshold would silently leave the policy's own in force.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.messages import finding
+from muster.fleet.names import did_you_mean
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.finding import Finding
+from muster.model.kinds import CONDITION_POLICY, FLEET, PULSE_POLICY, TAINT_POLICY
+from muster.model.tree import mapping_at
+
+
+def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each policy and parameter that does not exist."""
+    known: dict[str, set[str]] = {}
+    for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY), *fleet.builtin.values()):
+        known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
+    for settings in fleet.of(FLEET):
+        for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):
+            if policy not in known:
+                yield _unknown(settings, (policy,), f"there is no policy {policy!r}", policy, known)
+                continue
+            for name in sorted(set(params) - known[policy]):
+                yield _unknown(
+                    settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, known[policy]
+                )
+
+
+def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, known: Iterable[str]) -> Finding:
+    place = place_of(settings.parts, ("spec", "policyParams", *at))
+    return finding("MUS210", message, place, hint=did_you_mean(name, known), object_=settings.id)
