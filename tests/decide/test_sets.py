@@ -101,3 +101,11 @@ def test_a_binding_has_the_name_of_its_set(repository: Repository) -> None:
     bind(repository, "mine", "global")
     done = repository.evaluate()
     assert [(f.code, f.file) for f in done.run.findings] == [("MUS232", "ManagedClusterSetBinding-apps-mine.yaml")]
+
+
+def test_what_a_file_says_of_a_built_in_set_is_not_seen(repository: Repository) -> None:
+    repository.object("ManagedClusterSet", "global", selecting({"matchLabels": {"gpu": "yes"}}), version="v1beta2")
+    done = repository.evaluate()
+    body = next(b for b in done.run.objects if (b["kind"], b["metadata"]["name"]) == ("ManagedClusterSet", "global"))
+    assert body["spec"]["clusterSelector"]["labelSelector"] == {"matchLabels": None}
+    assert done.condition("ManagedClusterSet", "global", "ClusterSetEmpty")[2] == "4 ManagedClusters selected"

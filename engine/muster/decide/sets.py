@@ -90,13 +90,16 @@ def _built_in(fleet: Fleet, shown: Collection[str]) -> Iterator[Decision]:
     for name, selector in BUILT_IN.items():
         obj = fleet.objects.get(MANAGED_CLUSTER_SET.id(name))
         if name in shown and (obj is None or is_managed(obj)):
-            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), _over(obj, selector), _BECAUSE)
+            written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
+            value = _over(written, selector)
+            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), value, _BECAUSE)
 
 
-def _over(obj: Object | None, selector: Mapping[str, Tree]) -> Tree:
-    """The selector as it lies over what a file says: null removes a field that the file has and it has not."""
-    written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
-    return {**dict.fromkeys(sorted(written)), **selector}
+def _over(written: Tree, wanted: Tree) -> Tree:
+    """What has to lie over `written` so that `wanted` is seen: null removes a field that only the file has."""
+    if not isinstance(written, dict) or not isinstance(wanted, Mapping):
+        return wanted
+    return {key: _over(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
 
 
 def _is_set(id_: ObjectId) -> bool:
