@@ -4,11 +4,12 @@ import errno
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from muster.agent.probes import CommandProbe, DnsProbe, HttpProbe, TcpProbe
+from muster.agent.probes import Bounded, CommandProbe, DnsProbe, HttpProbe, Sight, TcpProbe
 from tests.agent.servers import dns_server, http_server
 from tests.support.patience import wait_until
 
@@ -98,3 +99,43 @@ def test_a_dns_server_that_is_silent() -> None:
 @pytest.mark.parametrize("name", ["", "a..b", "x" * 300])
 def test_a_name_that_is_none(name: str) -> None:
     assert DnsProbe(name, ("127.0.0.1", 9), 0.2).look().healthy is not True
+
+
+def test_an_answer_that_comes_byte_by_byte_is_too_late() -> None:
+    over = threading.Event()
+
+    def dribble(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            while not over.wait(0.02):
+                connection.send(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=dribble, args=(listening,))
+        server.start()
+        probe = Bounded(HttpProbe(f"http://127.0.0.1:{listening.getsockname()[1]}/", 0.2), 0.2)
+        try:
+            assert probe.look() == Sight(healthy=False, detail="no answer within 0.2 seconds")
+            assert probe.look().healthy is False
+        finally:
+            over.set()
+            server.join()
+
+
+class Faulty:
+    """A probe with a fault of its own."""
+
+    def look(self) -> Sight:
+        raise ZeroDivisionError("oh")
+
+
+def test_a_fault_of_the_probe_is_no_observation() -> None:
+    assert Bounded(Faulty(), LIMIT).look() == Sight(healthy=None, detail="the probe failed: ZeroDivisionError: oh")
+
+
+def test_a_probe_in_time_is_passed_on() -> None:
+    with http_server() as server:
+        probe = Bounded(HttpProbe(server.url, LIMIT), LIMIT)
+        assert probe.look().healthy is True
+        server.status = 500
+        assert probe.look().healthy is False

@@ -10,6 +10,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -32,8 +33,35 @@ class Probe(Protocol):
     """Anything that can look."""
 
     def look(self) -> Sight:
-        """Look once. Never raises for what it finds, and returns within its time limit."""
+        """Look once. Never raises for what it finds."""
         ...
+
+
+class Bounded:
+    """Holds a probe to its time, whatever it waits for: the system's resolver knows no limit, and a server may send its
+    answer byte by byte. One that is late has failed, and the next look waits for it again: there is never a second.
+    """
+
+    def __init__(self, probe: Probe, limit_seconds: float) -> None:
+        """Let `probe` look for `limit_seconds` at most."""
+        self._probe, self._limit_seconds = probe, limit_seconds
+        self._seen: Sight | None = None
+        self._thread: threading.Thread | None = None
+
+    def look(self) -> Sight:
+        """Look once. A fault of the probe itself is no observation."""
+        if self._thread is None or not self._thread.is_alive():
+            self._seen = None
+            self._thread = threading.Thread(target=self._look, daemon=True, name="muster-probe")
+            self._thread.start()
+        self._thread.join(self._limit_seconds)
+        return self._seen or Sight(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
+
+    def _look(self) -> None:
+        try:
+            self._seen = self._probe.look()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours and not theirs
+            self._seen = Sight(healthy=None, detail=f"the probe failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)

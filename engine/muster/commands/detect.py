@@ -67,7 +67,9 @@ class Seconds(click.ParamType[float]):
               help="Successes must last this long to be believed again.")  # fmt: skip
 @click.option("--lease-duration", type=click.IntRange(min=1), default=45, show_default=True, metavar="SECONDS",
               help="After so long a silence another instance reports. Renewed three times as often.")  # fmt: skip
-@click.option("--instance", metavar="NAME", help="Who this is among the instances.  [default: the host's name]")
+@click.option(
+    "--instance", metavar="NAME", help="Who this is; must differ between instances.  [default: the host's name]"
+)
 def command(
     cluster: str, kind: str, type_: str, remote: str | None, file: Path | None,
     command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
@@ -82,13 +84,14 @@ def command(
     from muster.agent.condition_report import Subject
     from muster.agent.detection import Thresholds
     from muster.agent.detector import Detector
+    from muster.agent.probes import Bounded
 
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
     if not _CLUSTER.fullmatch(cluster) or not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{cluster!r} is no name of a cluster, or {type_!r} no type of a condition.")
     detector = Detector(
-        _probe(command_, http, tcp, dns, dns_server, probe_timeout),
+        Bounded(_probe(command_, http, tcp, dns, dns_server, probe_timeout), probe_timeout),
         detect_period,
         Thresholds(detect_failure_threshold, detect_success_threshold),
         _reporter(Subject(BY_NAME[kind], cluster, type_), remote, file, lease_duration, instance),
