@@ -175,7 +175,7 @@ def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPoli
     several speak of one object, the first by name decides (`muster.decide.conditions`).
     """
     kept = [policy for policy in policies if _is_builtin(policy)]
-    findings: list[Finding] = []
+    findings = [found for policy in kept for found in _replacement(policy)]
     for policy in sorted((p for p in policies if not _is_builtin(p)), key=lambda candidate: candidate.id):
         rivals = [other for other in kept if other.type == policy.type and _share_kinds(other, policy)]
         reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
@@ -186,17 +186,20 @@ def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPoli
             findings.append(messages.rival_policies(policy.source, rival.source, policy.type))
         else:
             kept.append(policy)
-            findings.extend(_replacement(policy))
     return kept, findings
 
 
-def _is_builtin(policy: Policy) -> bool:
-    return policy.source.parts[0].layer is Layer.BUILTIN
+def _is_builtin(policy: ConditionPolicy) -> bool:
+    """Whether it is a built-in policy, or stands in for one: it has its name and decides the same condition."""
+    if policy.source.parts[0].layer is Layer.BUILTIN:
+        return True
+    namesake = builtin_objects().get(policy.id)
+    return namesake is not None and type_of(namesake) == policy.type
 
 
 def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
     """A fleet that replaces a policy on which pulses rest is told so."""
-    if policy.type in _RESERVED and policy.id in builtin_objects():
+    if policy.type in _RESERVED and policy.source.parts[0].layer is not Layer.BUILTIN:
         yield messages.replaces_builtin(policy.source)
 
 

@@ -60,7 +60,7 @@ def _of_object(
         return
     event = pulse_event(policy, obj.id, {**scope, "reason": rule.reason}, last, now)
     sent = Published(generation, now, waiting + 1)
-    because = Because(f"{policy.label}#{rule.name}")
+    because = Because(f"{policy.label}#{rule.name}", text=rule.reason)
     horizon = _after(scopes, policy, base, sent)
     yield Pulse(obj.id, event, because, horizon, policy.id.name, rule.reason, sent)
 

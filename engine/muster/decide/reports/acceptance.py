@@ -87,15 +87,17 @@ Rule: TypeAlias = Callable[[Report, Situation], Verdict | None]
 def judge(report: Report, situation: Situation) -> Verdict:
     """Return what becomes of a report: the first rule that objects decides.
 
-    A report that is the stored one word for word has been judged before and stays accepted, however old it grows.
+    A report that is the stored one word for word has been judged before and stays accepted, however old it grows: that
+    verdict is `STANDS`.
     """
     stored = situation.stored
     if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
-        return _GOOD
+        return STANDS
     return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
 
 
 _GOOD = Verdict(ACCEPTED, "The report counts.")
+STANDS = Verdict(ACCEPTED, "The report counts.")
 
 
 def _repeated_condition(report: Report, _: Situation) -> Verdict | None:

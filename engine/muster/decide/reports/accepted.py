@@ -18,6 +18,11 @@ from muster.model.tree import Tree, dig, mappings_at
 #: What adapters report on, by the name that `spec.resource.kind` has for it.
 TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
 
+#: The field of a condition that the store fills in.
+_SINCE = "last_transition_time"
+#: The rule behind a decision of what counts.
+RULE = "reports"
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -64,25 +69,26 @@ def accept(holder: ObjectId, spec: Tree, before: Accepted | None) -> Accepted:
     for condition in spec["conditions"]:
         old = known.get(condition["type"], {})
         since = old["last_transition_time"] if old.get("status") == condition["status"] else spec["observed_time"]
-        conditions.append({**condition, "last_transition_time": since})
+        conditions.append({**condition, _SINCE: since})
     return Accepted(holder, {**spec, "conditions": conditions}, before.created if before else spec["observed_time"])
 
 
 def same_report(stored: Tree, spec: Tree) -> bool:
     """Whether a payload is the stored one: everything but the transition times, which are the store's own."""
-    if stored["observed_time"] != spec["observed_time"] or stored["observed_generation"] != spec["observed_generation"]:
+    if stored["observed_time"] != spec["observed_time"] or stored.keys() != spec.keys():
         return False
-    if _without_conditions(stored) != _without_conditions(spec):
+    conditions, given = stored["conditions"], spec["conditions"]
+    return (
+        len(conditions) == len(given)
+        and all(map(_same_condition, conditions, given))
+        and all(stored[name] == value for name, value in spec.items() if name != "conditions")
+    )
+
+
+def _same_condition(stored: Tree, given: Tree) -> bool:
+    if len(stored) != len(given) + (_SINCE not in given):
         return False
-    return bool(_without_times(stored["conditions"]) == _without_times(spec["conditions"]))
-
-
-def _without_conditions(spec: Tree) -> Tree:
-    return {name: spec[name] for name in spec if name != "conditions"}
-
-
-def _without_times(conditions: Tree) -> Tree:
-    return [{name: c[name] for name in c if name != "last_transition_time"} for c in conditions]
+    return all(stored.get(name) == value for name, value in given.items() if name != _SINCE)
 
 
 def remembered(fleet: Fleet) -> Mapping[tuple[ObjectId, str], Accepted]:
@@ -125,7 +131,11 @@ def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
         if (id_.group, id_.kind) != (ADAPTER_REPORT.group, ADAPTER_REPORT.name):
             continue
         decision = decisions.get(("status", "muster"))
-        accepted = None if decision is None else _read(id_, decision.value)
+        if decision is None or decision.value is None:
+            continue
+        # What the reports stage decided is sound; what was kept of a broken object may be anything.
+        ours = decision.because.rule == RULE
+        accepted = Accepted(id_, decision.value["accepted"], "") if ours else _read(id_, decision.value)
         if accepted is not None:
             found.setdefault(accepted.target, []).append(accepted.spec)
     for specs in found.values():

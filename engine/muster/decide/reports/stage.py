@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
+from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
 from muster.decide.reports.accepted import (
+    RULE,
     TARGETS,
     Accepted,
     accept,
     remembered,
     required_adapters,
-    same_report,
     target_of,
 )
 from muster.decide.scope import cluster_of, generation_of
@@ -28,8 +28,8 @@ from muster.model.kinds import ADAPTER_REPORT
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
 
-_BECAUSE = Because("reports")
-_KEPT = Because("reports", text="the report's file is gone; what it said stands as long as the object does")
+_BECAUSE = Because(RULE)
+_KEPT = Because(RULE, text="the report's file is gone; what it said stands as long as the object does")
 _CHANGED = Because("reports", text="when the spec last changed; adapters have to answer for it from then on")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
@@ -67,9 +67,10 @@ def _of_adapter(fleet: Fleet, reports: list[Object], situation: Situation) -> It
     counts = situation.stored
     verdicts: list[tuple[Object, Verdict]] = []
     for obj in reports:
-        verdict = judge(Report(obj.spec, obj.id.namespace), replace(situation, stored=counts))
+        at = situation if counts is situation.stored else replace(situation, stored=counts)
+        verdict = judge(Report(obj.spec, obj.id.namespace), at)
         verdicts.append((obj, verdict))
-        if verdict.accepted and not (counts is not None and same_report(counts.spec, obj.spec)):
+        if verdict.accepted and verdict is not STANDS:
             counts = accept(obj.id, obj.spec, counts)
     for obj, verdict in verdicts:
         yield _told(fleet, obj, verdict, situation.now)
