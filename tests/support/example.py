@@ -5,12 +5,14 @@ The example has a history of a day, told by evaluating it at each instant at whi
 """
 
 import shutil
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import muster
 from muster.model.times import parse_time
+from tests.support.pool_story import at, story
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "fleet-repo-example"
 NOON = parse_time("2026-01-01T12:00:00Z")
@@ -28,6 +30,7 @@ def derive(example: Path = EXAMPLE) -> None:
         accepted = denied.replace("hubAcceptsClient: false", "hubAcceptsClient: true")
         (past / RETIRED).write_text(accepted, encoding="utf-8")
         (past / NEW).unlink()
+        shutil.rmtree(past / "pools")
         _write(past, muster.evaluate(past, NOON - timedelta(days=1)))
         (past / RETIRED).write_text(denied, encoding="utf-8")
         _until_noon(past, NOON - timedelta(hours=20))
@@ -37,15 +40,23 @@ def derive(example: Path = EXAMPLE) -> None:
 
 
 def _until_noon(past: Path, now: datetime) -> None:
-    """Evaluate at `now` and at every horizon after it that lies before noon."""
+    """Evaluate at `now`, at every commit of the pool's story, and at every horizon before noon."""
+    commits = [(at(clock), files) for clock, files in story()]
     while now < NOON:
-        run = muster.evaluate(past, now)
-        _write(past, run)
-        now = run.horizon or NOON
+        for _, files in (commit for commit in commits if commit[0] == now):
+            _put(past, files)
+        while (run := muster.evaluate(past, now)).files:
+            _write(past, run)
+        following = [instant for instant, _ in commits if instant > now]
+        now = min([*following, run.horizon or NOON, NOON])
 
 
 def _write(root: Path, run: muster.Run) -> None:
-    for name, text in run.files.items():
+    _put(root, run.files)
+
+
+def _put(root: Path, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
         path = root / name
         if text is None:
             path.unlink()

@@ -12,7 +12,7 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
     """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both
-    sorts, `policies` every kind of policy, `reports` those of adapters.
+    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's.
 
     Raises UnknownKind with the nearest name.
     """
@@ -22,6 +22,10 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
         found = tuple(kind for kind in ALL if kind.name in ("ManagedCluster", "Cluster"))
     if word in ("policy", "policies"):
         found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
+    if word in ("pool", "pools"):
+        found = tuple(kind for kind in ALL if kind.name == "ClusterPool")
+    if word in ("claim", "claims"):
+        found = tuple(kind for kind in ALL if kind.name == "ClusterClaim")
     if word in ("report", "reports"):
         found = tuple(kind for kind in ALL if kind.name == "AdapterReport")
     if not found:

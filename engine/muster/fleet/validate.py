@@ -49,6 +49,8 @@ _ALWAYS_KNOWN = frozenset((
     "HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable",
     "ManagedClusterConditionClockSynced", "ClusterCertificateRotated", "Deleting",
     "CompleteAPIEnablements", "Applied", "Health", "Finalized",
+    "Hibernating", "Ready", "Provisioned", "ProvisionStopped", "ProvisionFailed", "AuthenticationFailure",
+    "ClusterOperatorsDegraded", "Unreachable",
 ))  # fmt: skip
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 

@@ -121,8 +121,9 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         ledger.set(claim.id, ("metadata", "deletionTimestamp"), format_time(world.now), _CLAIMS)
     if fate.cleared:
         ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
-    if fate.lifetime is not None:
-        ledger.set(claim.id, ("status", "lifetime"), fate.lifetime, _CLAIMS)
+    lifetime = world.fleet.before(claim.id, "status", "lifetime") if claim.deleting else fate.lifetime
+    if lifetime is not None:
+        ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for said in fate.said:
         decided = condition(
             before.get(said.type), status=said.status, reason=said.reason, message=said.message, now=world.now
