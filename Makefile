@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest nginx format clean example docs
+.PHONY: demo test lint types layers pytest servers format clean example docs
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -23,16 +23,13 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
-pytest: $(STAMP) nginx
+pytest: $(STAMP) servers
 	$(BIN)/python -m pytest
 
-# A real nginx for the tests of `muster export endpoints`. Where it cannot be installed, they are skipped and say so.
-nginx:
-	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null || { \
-	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && export DEBIAN_FRONTEND=noninteractive \
-	  && { apt-get install -qq -y --no-install-recommends nginx-light || { apt-get update -qq \
-	  && apt-get install -qq -y --no-install-recommends nginx-light; }; } >/dev/null 2>&1; } \
-	  || echo "nginx is not installed, and cannot be: its tests are skipped"
+# Real servers for the tests of `muster export endpoints` and of pulses to RabbitMQ. Where they cannot be installed,
+# those tests are skipped and say so.
+servers:
+	@.ci/servers
 
 # Derive the example fleet anew, as of its noon; the tests check that it is a fixed point.
 example: $(STAMP)
@@ -49,7 +46,7 @@ format: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("muster needs Python 3.11 or later, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,amqp,detect]'
 	touch $(STAMP)
 
 clean:

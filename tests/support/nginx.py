@@ -15,7 +15,7 @@ import urllib3
 from tests.support.patience import PATIENCE_SECONDS, wait_until
 
 BINARY = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
-needs_nginx = pytest.mark.skipif(BINARY is None, reason="nginx is not installed (make nginx)")
+needs_nginx = pytest.mark.skipif(BINARY is None, reason="nginx is not installed (make servers)")
 
 _MAIN = """
 {user}
