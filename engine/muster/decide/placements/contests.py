@@ -25,6 +25,7 @@ from muster.model.tree import Tree
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 MOST_ROUNDS = 12
+_NOBODY: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ class Contests:
     entries: Entries = field(default_factory=Entries)
 
 
-def hold(fleet: Fleet, now: datetime) -> Contests:
-    """Let all Placements choose."""
+def hold(fleet: Fleet, now: datetime, *, scored: bool = False) -> Contests:
+    """Let all Placements choose. `scored`: count rivals also where no score can change a choice."""
     candidates = Candidates.of(fleet)
     standing = standing_shards(fleet)
     contests: list[Contest] = []
@@ -80,7 +81,7 @@ def hold(fleet: Fleet, now: datetime) -> Contests:
         for id_, shards in standing.items()
         if id_ not in scheduled and _may_exist(fleet, id_)
     }
-    return Contests(candidates, standing, _rounds(contests, kept.values(), now), kept)
+    return Contests(candidates, standing, _rounds(contests, kept.values(), now, scored=scored), kept)
 
 
 def is_paused(obj: Object) -> bool:
@@ -97,7 +98,9 @@ def _may_exist(fleet: Fleet, id_: ObjectId) -> bool:
     return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
 
 
-def _rounds(contests: list[Contest], kept: Iterable[frozenset[str]], now: datetime) -> dict[ObjectId, Chosen]:
+def _rounds(
+    contests: list[Contest], kept: Iterable[frozenset[str]], now: datetime, *, scored: bool
+) -> dict[ObjectId, Chosen]:
     current = {contest.id: contest.standing for contest in contests}
     counts: Counter[str] = Counter()
     for names in (*kept, *current.values()):
@@ -108,7 +111,7 @@ def _rounds(contests: list[Contest], kept: Iterable[frozenset[str]], now: dateti
         moved = False
         for contest in playing:
             before = current[contest.id]
-            others = _without(counts, before)
+            others = _without(counts, before) if contest.restless or scored else _NOBODY
             choice = contest.choose(Surroundings(others, before, now), sticky=number == MOST_ROUNDS - 1)
             if choice.selected == before and contest.id in found:
                 choice = found[contest.id].choice
