@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.commands import cli
-from tests.answers.test_walkthrough import cluster, fleet
+from tests.answers.test_walkthrough import cluster, fleet, lease, observed
 from tests.commands.conftest import Run
 from tests.support.git import Repo, git_environ, new_repository
 
@@ -147,3 +147,13 @@ def test_init_lays_down_a_fleet_that_can_be_reconciled(tmp_path: Path, muster: R
     (target / "fleet.yaml").write_text("# mine\n")
     assert "kept    fleet.yaml (exists)" in muster("init", str(target))[1]
     assert (target / "fleet.yaml").read_text() == "# mine\n"
+
+
+def test_the_work_tree_is_read_with_the_agents_refs(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/a/cluster.yaml": cluster("a")})
+    repo.commit_to("refs/heads/agents/a", {"o.yaml": observed("a"), "l.yaml": lease("a", "2026-01-01T00:00:00Z")})
+    for where in ("--worktree", "--rev=HEAD"):
+        code, out, err = muster("get", "--repo", str(repo.path), where, *NOW)
+        assert (code, err) == (cli.FINE, "")
+        assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from muster.commands.cache import use_cache
+from muster.gitio.beside import BesideAgents
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.index import IndexSnapshot
@@ -27,8 +28,21 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
     if staged:
         return IndexSnapshot(open_repository(repo, os.environ))
     if worktree:
-        return DirectorySnapshot(worktree_root(repo), os.environ)
+        return _as_it_stands(repo)
     return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+
+
+def _as_it_stands(repo: Path) -> Snapshot:
+    """The files of the work tree, with what agents say on their refs; a plain directory has no agents."""
+    root = worktree_root(repo)
+    below = DirectorySnapshot(root, os.environ)
+    try:
+        repository = open_repository(root, os.environ)
+    except RepositoryError:
+        return below
+    if repository.worktree is None or repository.worktree.resolve() != root.resolve():
+        return below  # a fleet in a folder of another repository, such as an example
+    return BesideAgents(below, repository)
 
 
 def worktree_root(repo: Path) -> Path:
