@@ -128,10 +128,15 @@ def _pools(body: Tree) -> dict[str, tuple[str, str]]:
             **({"assigned cluster": (str(cluster), "")} if cluster else {}),
             **({"claim": ("ended", f"at {ended}")} if ended else {}),
         }
+    if dig(body, "kind") == "ClusterPool":
+        counts = mapping_at(body, "status", "muster", "buckets")
+        return {"clusters": (", ".join(f"{number} {name}" for name, number in counts.items()) or "none", "")}
     if dig(body, "kind") != "ClusterDeployment":
         return {}
+    bucket = dig(body, "status", "muster", "bucket")
     power, deleted = dig(body, "spec", "powerState"), dig(body, "metadata", "deletionTimestamp")
     return {
+        **({"bucket": (str(bucket), "")} if bucket else {}),
         **({"power state": (str(power), "")} if power else {}),
         **({"deletion": ("asked for", f"at {deleted}")} if deleted else {}),
     }
@@ -148,7 +153,7 @@ _HEADLINES = {
     "AdapterReport": ("Accepted", {"True": "accepted", "False": "discarded"}),
 }
 #: Kinds that are bookkeeping: counted only where nothing else is to tell.
-_SILENT = frozenset(("Lease", "ManagedClusterSet", "ManagedClusterSetBinding"))
+_SILENT = frozenset(("Lease", "ClusterPool", "ClusterDeployment", "ManagedClusterSet", "ManagedClusterSetBinding"))
 _NOUNS = {
     "ManagedCluster": "cluster",
     "Cluster": "cluster",
@@ -158,6 +163,10 @@ _NOUNS = {
     "ClusterDeployment": "pool cluster",
     "ClusterClaim": "claim",
 }
+
+
+#: Buckets of a pool's cluster that are news, in the words of a subject line.
+_BUCKET_WORDS = {"assignable": "assignable", "standby": "standing by", "broken": "broken"}
 
 
 def summary(found: Iterable[Change]) -> str:
@@ -210,7 +219,9 @@ def _word(change: Change) -> str | None:
     type_, words = _HEADLINES.get(kind, ("", {}))
     if change.field == f"condition {type_}" and change.after:
         return words.get(change.after, change.after)
-    if change.field == "condition Ready" and change.after:
+    if change.field == "bucket" and change.after in _BUCKET_WORDS:
+        return _BUCKET_WORDS[change.after]
+    if change.field == "condition Ready" and change.after and kind != "ClusterDeployment":
         return {"True": "ready", "False": "not ready"}.get(change.after, change.after)
     if change.field == "report" and change.after:
         return "accepted"
