@@ -147,6 +147,40 @@ def test_a_domain_is_counted_on_its_own() -> None:
     assert "3 of 4 clusters are disrupted in eu" in fleet_condition(run, "DisruptionHeld")["message"]
 
 
+def test_naming_the_fleet_loses_nothing() -> None:
+    fleet = Fleet(12)
+    fleet.evaluate()
+    fleet.dark(*fleet.names[:9])
+    since = fleet_condition(fleet.evaluate(), "DisruptionHeld")["lastTransitionTime"]
+    fleet.texts["fleet.yaml"] = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: named}\nspec: {}\n"
+    fleet.heard(*fleet.names[2:9])
+    run = fleet.evaluate()
+    condition = fleet_condition(run, "DisruptionHeld", "named")
+    assert (condition["reason"], condition["lastTransitionTime"]) == ("CoolingDown", since)
+    assert disrupted(run) == set()
+    assert "derived/fleets/fleet.yaml" not in fleet.derived
+
+
+def test_broken_clusters_and_mangled_state_are_no_way_out() -> None:
+    fleet = Fleet(12)
+    fleet.evaluate()
+    fleet.dark(*fleet.names[:9])
+    fleet.evaluate()
+    fleet.texts["labels.yaml"] = (
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+        "metadata: {name: c11, labels: {zone: [1], tier: {a: b}}, annotations: {muster.dev/allow-disruption: [no]}}\n"
+    )
+    run = fleet.evaluate()
+    assert disrupted(run) == set()
+    assert "9 of 12" in fleet_condition(run, "DisruptionHeld")["message"]
+    for mangled in ("budgets: 7", "budgets: [7, {budget: default}, {budget: x, since: y}]", "budgets: [{since: 1}]"):
+        fleet.derived["derived/fleets/fleet.yaml"] = (
+            "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\n"
+            f"status: {{muster: {{{mangled}}}}}\n"
+        )
+        assert disrupted(fleet.look()) == set()
+
+
 def test_a_broken_budget_is_no_licence() -> None:
     fleet = Fleet(12)
     fleet.evaluate()

@@ -97,3 +97,24 @@ def test_a_hostile_ref_costs_nobody_else_anything(repo: Repo) -> None:
     run = muster.evaluate(repo.path, NOW, "HEAD")
     assert available(run)["a"] == "True"
     assert {f.file.partition(":")[0] for f in run.findings} == {"agents/b"}
+
+
+def test_an_agent_of_karmada_renews_a_lease_that_is_named_after_its_cluster(repo: Repo) -> None:
+    member = (
+        "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: m}\n"
+        "spec: {syncMode: Pull}\nstatus: {conditions: [{type: Ready, status: 'True'}]}\n"
+    )
+    renewed = (
+        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: NAME, namespace: karmada-cluster}\n"
+        "spec: {renewTime: '2025-12-31T23:00:00Z'}\n"
+    )
+    repo.commit({"clusters/m/cluster.yaml": member})
+    repo.commit_to(
+        "refs/heads/agents/m", {"m.yaml": renewed.replace("NAME", "m"), "n.yaml": renewed.replace("NAME", "n")}
+    )
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    (ready,) = next(b for b in run.objects if b["kind"] == "Cluster")["status"]["conditions"]
+    assert (ready["status"], ready["reason"]) == ("Unknown", "ClusterStatusUnknown")
+    (refused,) = (code for code in codes(run) if "n.yaml" in code)
+    assert refused.startswith("MUS106")
+    assert refused.endswith("it is the lease of cluster 'n'")

@@ -74,7 +74,16 @@ class Budget:
 
     def domain(self, obj: Object) -> str:
         """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
-        return obj.labels.get(self.domain_label, "") if self.domain_label else ""
+        return labels_of(obj).get(self.domain_label, "") if self.domain_label else ""
+
+    def counts(self, obj: Object) -> bool:
+        """Whether its selector takes in a cluster, which is in service."""
+        return self.selector.matches(labels_of(obj))
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    """The labels of an object that may be broken: what is no text is left out."""
+    return {name: value for name, value in obj.labels.items() if isinstance(value, str)}
 
 
 def _percent(value: Tree) -> int:
@@ -227,14 +236,14 @@ class Allowance:
         obj = self.fleet.objects.get(cluster)
         if obj is None:
             return 0, None
-        wanted = [(b.min_backends, b.id) for b in self.budgets if b.selector.matches(obj.labels)]
+        wanted = [(budget.min_backends, budget.id) for budget in self.budgets if budget.counts(obj)]
         most = max((number for number, _ in wanted), default=0)
         return (most, min(id_ for number, id_ in wanted if number == most)) if most else (0, None)
 
     def _holding(self, cluster: ObjectId) -> Holding | None:
         """The first budget that holds and counts this object."""
         obj = self.fleet.objects.get(cluster)
-        labels = obj.labels if obj else {}
+        labels = labels_of(obj) if obj else {}
         for holding in self.holding:
             budget = holding.budget
             override = budget.override

@@ -47,16 +47,21 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
     """Decide which budgets hold, and what the Fleet says about it."""
     budgets = budgets_of(fleet)
     id_ = fleet_id(fleet)
-    known = holdings(fleet.before(id_, *STATE), budgets)
-    if not budgets and not fleet.conditions_before(id_):
-        return
+    past = _past(fleet, id_)
+    known = holdings(fleet.before(past, *STATE), budgets)
     disrupted = {wish for wishes in WISHES for wish in wishes(fleet, now)}
     groups = list(_groups(fleet, budgets))
     found = [
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
     ]
     yield from _state(fleet, id_, found, now)
-    yield from _conditions(fleet, id_, found, groups, now)
+    yield from _conditions(fleet, (id_, past), found, groups, now)
+
+
+def _past(fleet: Fleet, id_: ObjectId) -> ObjectId:
+    """The Fleet in whose derived part the last run left its state: another one, where the repository's was renamed."""
+    known = sorted(other for other in fleet.previous if (other.group, other.kind) == (id_.group, id_.kind))
+    return id_ if id_ in known or not known else known[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def _groups(fleet: Fleet, budgets: Iterable[Budget]) -> Iterator[_Group]:
     for budget in budgets:
         by_domain: dict[str, list[tuple[Object, bool]]] = {}
         for obj, silent in clusters:
-            if budget.selector.matches(obj.labels):
+            if budget.counts(obj):
                 by_domain.setdefault(budget.domain(obj), []).append((obj, silent))
         for domain, members in sorted(by_domain.items()):
             unheard = tuple(obj for obj, silent in members if silent)
@@ -137,24 +142,24 @@ def _next(instants: Iterable[datetime | None]) -> datetime | None:
 
 
 def _conditions(
-    fleet: Fleet, id_: ObjectId, found: list[Holding], groups: list[_Group], now: datetime
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], now: datetime
 ) -> Iterator[Decision]:
-    whole = fleet.objects.get(id_)
+    whole = fleet.objects.get(ids[0])
     override = override_of(whole) if whole else None
     if found and override is not None and override.covers(now):
         text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
-        yield from _condition(fleet, id_, HELD, ("False", "Overridden", text), now)
+        yield from _condition(fleet, ids, HELD, ("False", "Overridden", text), now)
     elif found:
         reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
-        yield from _condition(fleet, id_, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
+        yield from _condition(fleet, ids, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
     else:
-        yield from _condition(fleet, id_, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
+        yield from _condition(fleet, ids, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
     suspicious = [group for group in groups if group.suspicious]
     if suspicious:
         text = " ".join(_suspicion(fleet, group) for group in suspicious)
-        yield from _condition(fleet, id_, SUSPECT, ("True", "NearlyAllSilent", text), now)
+        yield from _condition(fleet, ids, SUSPECT, ("True", "NearlyAllSilent", text), now)
     else:
-        yield from _condition(fleet, id_, SUSPECT, ("False", "ClustersHeard", "Clusters are heard of."), now)
+        yield from _condition(fleet, ids, SUSPECT, ("False", "ClustersHeard", "Clusters are heard of."), now)
 
 
 def _sentence(found: Iterable[Holding]) -> str:
@@ -183,11 +188,11 @@ def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
 
 
 def _condition(
-    fleet: Fleet, id_: ObjectId, type_: str, verdict: tuple[str, str, str], now: datetime
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], now: datetime
 ) -> Iterator[Decision]:
     """A condition appears with the first incident, and says from then on how things stand."""
-    status, reason, message = verdict
-    before = fleet.conditions_before(id_).get(type_)
+    (id_, past), (status, reason, message) = ids, verdict
+    before = fleet.conditions_before(past).get(type_)
     if before is None and status == "False" and reason != "Overridden":
         return
     decided = condition(before, status=status, reason=reason, message=message, now=now)

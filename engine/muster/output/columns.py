@@ -308,6 +308,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("BLOCKED", _texts("status", "trafficBlockClusters")),
     ),
     "Remedy": (_NAME, Column("CLUSTERS", _affinity), Column("ACTIONS", _texts("spec", "actions"))),
+    "Fleet": (
+        _NAME,
+        Column("HELD", _status("DisruptionHeld")),
+        Column("SINCE", _since("DisruptionHeld")),
+        Column("OBSERVER SUSPECT", _status("ObserverSuspect")),
+        Column("REASON", _reason("DisruptionHeld")),
+    ),
     "DisruptionBudget": (
         _NAME,
         Column("MAX", _text("spec", "maxDisrupted")),
