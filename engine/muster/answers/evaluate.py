@@ -99,6 +99,9 @@ def evaluate_snapshot(snapshot: Snapshot, now: datetime, published: Memory = NOT
     return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
 
 
-def check_snapshot(snapshot: Snapshot) -> Fleet:
-    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided."""
-    return validate(assemble(snapshot))
+def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Fleet:
+    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
+
+    With a base, admission policies are also asked about what changed since then.
+    """
+    return validate(assemble(snapshot), None if base is None else assemble(base))

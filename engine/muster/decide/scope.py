@@ -13,6 +13,7 @@ from muster.decide.adapters import AdapterScopes
 from muster.decide.staleness import reported_conditions
 from muster.fleet.csr import decoded
 from muster.fleet.fleet import Fleet
+from muster.fleet.lazy import LazyVariables
 from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.policies import Policy
@@ -21,21 +22,6 @@ from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
-
-
-class LazyVariables(dict[str, object]):
-    """A policy's `variables`: each is evaluated when an expression first asks for it."""
-
-    def __init__(self, programs: Mapping[str, cel.Program], scope: Mapping[str, object]) -> None:
-        super().__init__()
-        self._programs = programs
-        self._scope = scope
-
-    def __missing__(self, name: str) -> object:
-        """Evaluate the variable. KeyError for a name that the policy has not; EvaluationError where it fails."""
-        value = self._programs[name].evaluate(self._scope)
-        self[name] = value
-        return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from muster.fleet import messages
+from muster.fleet.admission import admission_findings, compile_admissions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
@@ -55,8 +56,11 @@ _ALWAYS_KNOWN = frozenset((
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
-def validate(fleet: Fleet) -> Fleet:
-    """Return the fleet with its policies compiled and every invalid object among the broken ones."""
+def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
+    """Return the fleet with its policies compiled and every invalid object among the broken ones.
+
+    `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough.
+    """
     findings = list(fleet.findings)
     broken = set(fleet.broken)
     for id_ in sorted(fleet.objects):
@@ -68,6 +72,10 @@ def validate(fleet: Fleet) -> Fleet:
     own = [*compiled.findings, *_own_findings(checked, compiled)]
     findings.extend(own)
     broken.update(errors_of(own))
+    admissions = compile_admissions(checked)
+    refused = [*admissions.findings, *admission_findings(replace(checked, broken=frozenset(broken)), admissions, base)]
+    findings.extend(refused)
+    broken.update(errors_of(refused) & fleet.objects.keys())
     placements, found = compile_placements(checked)
     findings.extend(found)
     compiled = replace(compiled, placements=placements)

@@ -120,6 +120,9 @@ _TABLE = (
          "another type, or replace the built-in one by giving it that one's name. Until then it decides nothing."),
     Code("MUS314", _N, "replaces a built-in policy",
          "The policy has the name of a built-in one, which then does not apply. Nothing to do where that is meant."),
+    Code("MUS320", _E, "refused by an admission policy",
+         "A ValidatingAdmissionPolicy does not allow what this revision makes of the object. The message is the "
+         "policy's. With the action Warn it is a warning, with Audit a note."),
     # -- 4xx: deciding
     Code("MUS401", _E, "expression failed",
          "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "
