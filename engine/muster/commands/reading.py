@@ -45,6 +45,22 @@ def _as_it_stands(repo: Path) -> Snapshot:
     return BesideAgents(below, repository)
 
 
+def base_of(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:
+    """Return the revision that changes are told from; None where none is named and there is no default one.
+
+    RepositoryError where a revision is named that does not exist.
+    """
+    try:
+        repository = open_repository(repo, os.environ)
+        if not rev and repository.worktree and repository.worktree.resolve() != worktree_root(repo).resolve():
+            return None  # a fleet in a folder of another repository has no commits of its own
+        return open_commit(repository, rev or default)
+    except RepositoryError:
+        if rev:
+            raise
+        return None  # the first commit, or a plain directory: everything is new
+
+
 def worktree_root(repo: Path) -> Path:
     """The root of the work tree that `repo` lies in; `repo` itself where there is no git, or where it holds a fleet."""
     if (repo / "fleet.yaml").is_file():

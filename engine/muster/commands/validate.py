@@ -8,7 +8,7 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import base_of, snapshot_of
 
 
 @click.command()
@@ -16,9 +16,11 @@ from muster.commands.reading import snapshot_of
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
 @click.option("--staged", is_flag=True, help="Validate what is staged: what the next commit would hold.")
+@click.option("--base", metavar="REV",
+              help="What admission policies compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
 @options.output_option("text", "json")
-def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, output: str) -> int:
-    """Check syntax, schema, assembly, references and expressions.
+def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, base: str | None, output: str) -> int:
+    """Check syntax, schema, assembly, references, expressions and admission policies.
 
     With FILES, only findings in these files, in objects of which they hold a part, and in policies that they
     touch are shown: what the pre-commit hook asks for.
@@ -31,7 +33,8 @@ def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, o
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
     with working("checking the fleet"):
-        fleet = check_snapshot(snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged))
+        snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
+        fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
     findings = touched_findings(fleet, relative(files, repo)) if files else fleet.sorted_findings()
     if output == "json":
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))

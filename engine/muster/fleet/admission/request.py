@@ -58,6 +58,8 @@ def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
         obj, old = fleet.objects.get(id_), known.get(id_)
         if id_ in fleet.broken or (obj is None and fleet.uncertain(kind_of(id_))):
             continue
+        if obj is None and old is not None and all(part.source.ref for part in old.parts):
+            continue  # an agent that fell silent removes nothing
         parts = [part for side in (obj, old) if side is not None for part in side.parts]
         operation = "DELETE" if obj is None else "CREATE" if old is None else "UPDATE"
         yield Request(id_, operation, parts[0].version, obj, old, fleet.previous.get(id_) or {})
