@@ -1,6 +1,7 @@
 """The example fleet is a fixed point at its noon, and without findings."""
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import muster
@@ -28,6 +29,24 @@ def test_every_situation_of_the_example_is_there() -> None:
         c["status"] for b in clusters for c in b.get("status", {}).get("conditions", ()) if "Available" in c["type"]
     }
     assert available == {"True", "False", "Unknown"}
+
+
+def test_the_use_cases_of_adapters_are_there() -> None:
+    run = muster.evaluate(EXAMPLE, NOON)
+    pools = {body["metadata"]["name"]: body["status"] for body in run.objects if body["kind"] == "NodePool"}
+    said = {
+        name: {c["type"]: (c["status"], c["observedGeneration"]) for c in status["conditions"]}
+        for name, status in pools.items()
+    }
+    assert said == {
+        "workers": {"Available": ("True", 1), "Ready": ("True", 1)},
+        "spot": {"Available": ("True", 1), "Ready": ("False", 2)},
+        "gpu": {"Available": ("False", 1), "Ready": ("False", 2)},
+    }
+    assert [(pulse["subject"], pulse["data"]["reason"]) for pulse in run.pulses] == [
+        ("NodePool/prod-eu-1/workers", "ttl-ready")
+    ]
+    assert run.horizon == NOON + timedelta(seconds=5)
 
 
 def _files(root: Path) -> dict[str, str]:

@@ -11,7 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import muster
+from muster.answers.publish.publish import next_look
 from muster.model.times import parse_time
+from tests.support.adapter_story import adapter_files, adapter_story
 from tests.support.pool_story import at, story
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "fleet-repo-example"
@@ -31,24 +33,27 @@ def derive(example: Path = EXAMPLE) -> None:
         (past / RETIRED).write_text(accepted, encoding="utf-8")
         (past / NEW).unlink()
         shutil.rmtree(past / "pools")
+        for path in adapter_files(past):
+            path.unlink()
         _write(past, muster.evaluate(past, NOON - timedelta(days=1)))
         (past / RETIRED).write_text(denied, encoding="utf-8")
-        _until_noon(past, NOON - timedelta(hours=20))
+        commits = [*((at(clock), files) for clock, files in story()), *adapter_story(example)]
+        _until_noon(past, NOON - timedelta(hours=20), commits)
         shutil.copytree(past / "derived", example / "derived")
     while (run := muster.evaluate(example, NOON)).files:
         _write(example, run)
 
 
-def _until_noon(past: Path, now: datetime) -> None:
-    """Evaluate at `now`, at every commit of the pool's story, and at every horizon before noon."""
-    commits = [(at(clock), files) for clock, files in story()]
+def _until_noon(past: Path, now: datetime, commits: list[tuple[datetime, Mapping[str, str | None]]]) -> None:
+    """Evaluate at `now`, at every commit of the stories, and at every horizon before noon but those of pulses, which
+    change nothing."""
     while now < NOON:
         for _, files in (commit for commit in commits if commit[0] == now):
             _put(past, files)
         while (run := muster.evaluate(past, now)).files:
             _write(past, run)
         following = [instant for instant, _ in commits if instant > now]
-        now = min([*following, run.horizon or NOON, NOON])
+        now = min([*following, next_look(run) or NOON, NOON])
 
 
 def _write(root: Path, run: muster.Run) -> None:
