@@ -73,7 +73,7 @@ def _next(repo: Path) -> None:
     later = format_time(AFTER + timedelta(minutes=6))
     for line in (
         f"cd {repo}",
-        f"muster plan --now {later}       # what six minutes of silence would change",
+        f"muster plan --now {later}       # six minutes of silence: most go dark, and what is held back",
         f"muster reconcile --now {later}  # and commit it; a second time commits nothing",
         "cat clusters/ap/prod-ap-2/cluster.yaml          # why this one: the comment says what was going on",
         "cat derived/managedclusters/prod-ap-2.yaml      # what muster decided about it",
