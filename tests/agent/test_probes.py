@@ -139,3 +139,11 @@ def test_a_probe_in_time_is_passed_on() -> None:
         assert probe.look().healthy is True
         server.status = 500
         assert probe.look().healthy is False
+
+
+def test_no_secrets_are_told() -> None:
+    with http_server() as server:
+        url = f"http://ada:secret@127.0.0.1:{server.port}/healthz?token=secret"
+        assert HttpProbe(url, LIMIT).look().detail == f"GET {server.url}healthz: status 200"
+    told = CommandProbe([sys.executable, "-c", "secret"], LIMIT).look()
+    assert told.detail == f"{sys.executable}: ended with status 1"

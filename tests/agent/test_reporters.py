@@ -132,6 +132,15 @@ def test_a_lease_that_was_given_up_is_free_at_once(hub: Hub) -> None:
     second.close(NOON)
 
 
+def test_a_lease_is_given_up_though_another_agent_moved_the_ref(hub: Hub) -> None:
+    one = reporter(hub.repo, "a")
+    one.report(judgement(True, 0))
+    hub.repo.commit_to(REF, {"lease.yaml": "# beat\n", SUBJECT.path: hub.repo.show(SUBJECT.path, REF)})
+    one.close(NOON)
+    assert hub.holder()[0] == ""
+    assert hub.repo.show("lease.yaml", REF) == "# beat"
+
+
 def test_who_holds_nothing_gives_nothing_up(hub: Hub) -> None:
     first, second = reporter(hub.repo, "a"), reporter(hub.repo, "b")
     second.close(NOON)

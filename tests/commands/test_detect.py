@@ -38,6 +38,7 @@ QUICK = (
         (("--file", "y", "--command", "'"), "No closing quotation"),
         (("--file", "y", "--command", " "), "is empty"),
         (("--file", "y", "--detect-period", "0"), "must be positive"),
+        (("--file", "y", "--detect-period", "16"), "--lease-duration must be at least 3 times --detect-period"),
         (("--file", "y", "--detect-period", "soon"), "is not a duration"),
         (("--file", "y", "--detect-failure-threshold", "-1s"), "is negative"),
         (("--file", "y", "--condition", "no type"), "no type of a condition"),

@@ -55,6 +55,31 @@ def test_what_is_missing_is_said(muster: Run, fleet: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("number", "old", "new"),
+    [(7, '"spec": {', '"spec": {"unknown": 1, '), (8, "IPv4", "IPv9"), (9, '"addressType":', '"addressType"')],
+)
+def test_a_configuration_that_would_lose_requests_is_not_printed(
+    muster: Run, fleet: Path, number: int, old: str, new: str
+) -> None:
+    file = fleet / f"{number}.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    code, out, errors = muster("export", "endpoints", "--repo", fleet, *NOW)
+    assert (code, out) == (1, "")
+    assert "nothing is printed" in errors
+
+
+def test_an_ingress_that_is_being_deleted_has_no_routes(muster: Run, fleet: Path) -> None:
+    body = json.loads((fleet / "7.yaml").read_text())
+    body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    (fleet / "7.yaml").write_text(json.dumps(body))
+    code, out, _ = muster("export", "endpoints", "--repo", fleet, *NOW)
+    assert code == 0
+    assert "shop.example.com" not in out
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (("endpoints", "wob"), "there is no MultiClusterIngress 'wob'. did you mean 'web'?"),

@@ -2,11 +2,14 @@
 
 A probe tells *their* failure from *ours*. What it looks at failing is an observation; that it could not look at all
 (the command is not installed, there is no resolver configuration) is none, and must never make a cluster look broken.
+
+What a probe says is committed for all to read, so it names programs without their arguments and URLs without
+credentials and queries.
 """
 
 import contextlib
 import os
-import shlex
+import re
 import signal
 import socket
 import subprocess
@@ -73,7 +76,7 @@ class CommandProbe:
 
     def look(self) -> Sight:
         """Run the command; past the limit it is killed with all its children."""
-        name = shlex.join(self.arguments)
+        name = self.arguments[0]
         try:
             # Its output goes nowhere: one that never stops printing would fill the memory.
             process = subprocess.Popen(
@@ -108,10 +111,10 @@ class HttpProbe:
             try:
                 answer = pool.request("GET", self.url, preload_content=False, redirect=False)
             except urllib3.exceptions.HTTPError as error:
-                return Sight(healthy=False, detail=f"GET {self.url}: {_plain(error)}")
+                return Sight(healthy=False, detail=f"GET {_shown(self.url)}: {_plain(error)}")
             status = answer.status
             answer.close()
-        return Sight(healthy=status in _OK, detail=f"GET {self.url}: status {status}")
+        return Sight(healthy=status in _OK, detail=f"GET {_shown(self.url)}: status {status}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,10 @@ class DnsProbe:
             resolver.nameservers = [address]
             resolver.port = port
         return resolver
+
+
+def _shown(url: str) -> str:
+    return re.sub(r"//[^/]*@", "//", re.split(r"[?#]", url)[0])
 
 
 def _plain(error: Exception) -> str:

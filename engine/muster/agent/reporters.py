@@ -124,14 +124,15 @@ class RefReporter:
 
     def close(self, instant: datetime) -> None:
         """Give the lease up, so that another instance need not wait for its end."""
-        if not self._holding:
-            return
-        report = self._read()
-        if report.hold is None or report.hold.holder != self._me:
-            return
-        given_up = replace(report.hold, holder="", renewed=format_time(instant))
         with contextlib.suppress(RepositoryError):
-            self._write(replace(report, hold=given_up), "give up the lease")
+            for _ in range(_RACES if self._holding else 0):
+                report = self._read()
+                if report.hold is None or report.hold.holder != self._me:
+                    break
+                given_up = replace(report.hold, holder="", renewed=format_time(instant))
+                if self._write(replace(report, hold=given_up), "give up the lease"):
+                    break
+                self._known = self._ref.look()
         self._holding = False
 
     def _exchange(self, judgement: Judgement) -> str:

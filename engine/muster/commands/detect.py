@@ -84,10 +84,15 @@ def command(
     from muster.agent.condition_report import Subject
     from muster.agent.detection import Thresholds
     from muster.agent.detector import Detector
+    from muster.agent.election import RENEWALS
     from muster.agent.probes import Bounded
 
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
+    if detect_period * RENEWALS > lease_duration:
+        raise click.UsageError(
+            f"--lease-duration must be at least {RENEWALS} times --detect-period: it is renewed then."
+        )
     if not _CLUSTER.fullmatch(cluster) or not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{cluster!r} is no name of a cluster, or {type_!r} no type of a condition.")
     detector = Detector(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
+from muster.commands.cli import FINDINGS
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
@@ -42,6 +43,7 @@ def endpoints(
     from muster.answers.evaluate import evaluate_snapshot
     from muster.fleet.endpoints import routing
     from muster.fleet.names import did_you_mean
+    from muster.model.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
     from muster.output.load_balancers import load_balancer, load_balancers
 
     if format_ not in load_balancers():
@@ -49,6 +51,11 @@ def endpoints(
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
     with working("evaluating the fleet"):
         run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+    if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
+        report(run.findings)
+        click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
+                   "printed", err=True)  # fmt: skip
+        return FINDINGS
     found = routing(run.fleet, _ingresses(run.fleet, ingress))
     sys.stdout.write(load_balancer(format_)(found, listen))
     for problem in found.problems:
@@ -86,9 +93,9 @@ def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
     from muster.fleet.names import did_you_mean
     from muster.model.kinds import MULTI_CLUSTER_INGRESS
 
-    found = fleet.of(MULTI_CLUSTER_INGRESS)
+    found = [obj for obj in fleet.of(MULTI_CLUSTER_INGRESS) if not obj.deleting]
     if target is None:
-        return list(found)
+        return found
     namespace, _, name = target.rpartition("/")
     chosen = [obj for obj in found if obj.id.name == name and namespace in ("", obj.id.namespace)]
     if not chosen:
