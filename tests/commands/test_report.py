@@ -1,0 +1,139 @@
+"""`muster report` and `muster pulses`, as an adapter uses them: real repositories, a real remote."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.commands.conftest import Run
+from tests.support.git import Repo, clone, new_repository
+
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c1}
+spec: {hubAcceptsClient: true}
+"""
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: fleet}
+spec: {adapters: {ManagedCluster: [dns, validation]}}
+"""
+NOW = ("--now", "2026-01-01T12:00:00Z")
+AGENT = "refs/heads/agents/c1"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Repo:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"fleet.yaml": FLEET, "c1.yaml": CLUSTER})
+    hub = clone(repo, tmp_path / "hub.git", "--bare")
+    repo.git("remote", "add", "origin", str(hub.path))
+    return repo
+
+
+def reported(repo: Repo, ref: str, path: str) -> dict[str, object]:
+    body: dict[str, object] = yaml.safe_load(repo.git("show", f"{ref}:{path}"))
+    return body
+
+
+def test_two_adapters_share_the_ref_of_their_cluster(muster: Run, fleet: Repo) -> None:
+    for adapter in ("dns", "validation"):
+        code, out, _ = muster(
+            "report", "--repo", str(fleet.path), "--cluster", "c1", "--adapter", adapter, "--observed-generation", "3",
+            "--condition", "Available=False:NoZone:no zone: yet", "--data", '{"zone": "x"}', *NOW,
+        )  # fmt: skip
+        assert (code, out.split(maxsplit=1)[1]) == (0, f"{adapter} reported on ManagedCluster/c1 at generation 3\n")
+    hub = fleet.git("remote", "get-url", "origin")
+    assert fleet.git("--git-dir", hub, "rev-list", "--count", AGENT) == "1"
+    assert fleet.git("--git-dir", hub, "ls-tree", "-r", "--name-only", AGENT).split() == [
+        "reports/dns.yaml",
+        "reports/validation.yaml",
+    ]
+    fleet.git("fetch", "--quiet", "origin", f"{AGENT}:{AGENT}")
+    assert reported(fleet, AGENT, "reports/dns.yaml")["spec"] == {
+        "resource": {"kind": "ManagedCluster", "name": "c1"},
+        "adapter": "dns",
+        "observed_generation": 3,
+        "observed_time": "2026-01-01T12:00:00Z",
+        "conditions": [
+            {"type": "Available", "status": "False", "reason": "NoZone", "message": "no zone: yet"},
+            {"type": "Applied", "status": "True"},
+            {"type": "Health", "status": "True"},
+        ],
+        "data": {"zone": "x"},
+    }
+
+
+def test_an_unknown_is_withheld_unless_it_is_asked_for(muster: Run, fleet: Repo) -> None:
+    arguments = ("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
+                 "--observed-generation", "1", "--condition", "Available=Unknown", *NOW)  # fmt: skip
+    code, out, _ = muster(*arguments)
+    assert (code, out) == (0, "not sent: Available is Unknown, so what was reported before stands\n")
+    assert fleet.git("for-each-ref", AGENT) == ""
+    assert muster(*arguments, "--even-unknown")[0] == 0
+    assert reported(fleet, AGENT, "reports/dns.yaml")["kind"] == "AdapterReport"
+
+
+def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    code, out, _ = muster("pulses", "--repo", str(fleet.path), *NOW, "-o", "lines")
+    assert code == 0
+    event = tmp_path / "event.json"
+    event.write_text(out, encoding="utf-8")
+    assert json.loads(out)["data"] == {
+        "kind": "ManagedCluster",
+        "name": "c1",
+        "generation": 1,
+        "reason": "new-resource",
+    }
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "metadata: {annotations: {hyperfleet.io/generation: '1'}}\n"
+        "status: {conditions: [{type: Complete, status: 'True'}]}\n",
+        encoding="utf-8",
+    )
+    for adapter in ("dns", "validation"):
+        asked = ("--adapter", adapter, "--event", str(event), "--job", str(job))
+        code, _, err = muster("report", "--repo", str(fleet.path), "--local", *asked, *NOW)
+        assert (code, err) == (0, "")
+    assert muster("reconcile", "--repo", str(fleet.path), *NOW)[0] == 0
+    _, out, _ = muster("get", "managedclusters/c1", "--repo", str(fleet.path), *NOW, "-o", "json")
+    conditions = {c["type"]: c["status"] for c in json.loads(out)[0]["status"]["conditions"]}
+    assert (conditions["Ready"], conditions["Available"]) == ("True", "True")
+    _, out, err = muster("pulses", "--repo", str(fleet.path), *NOW)
+    assert (out, err.splitlines()[0]) == ("", "no pulse is due")
+    _, out, _ = muster("get", "reports", "--repo", str(fleet.path), *NOW)
+    assert [line.split()[1:3] for line in out.splitlines()[1:]] == [["dns", "1"], ["validation", "1"]]
+
+
+def test_without_a_repository_a_url_is_enough(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    hub = fleet.git("remote", "get-url", "origin")
+    code, _, err = muster("report", "--repo", str(nowhere), "--remote", hub, "--cluster", "c1", "--adapter", "dns",
+                          "--observed-generation", "1", "--condition", "Available=True", *NOW)  # fmt: skip
+    assert (code, err) == (0, "")
+    assert fleet.git("--git-dir", hub, "rev-list", "--count", AGENT) == "1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--cluster", "c1", "--condition", "Available=True"), "--observed-generation is missing"),
+        (("--observed-generation", "1", "--condition", "Available=True"), "--cluster is missing"),
+        (("--cluster", "c1", "--observed-generation", "1"), "--condition Available=... is missing"),
+        (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available=yes"), "cannot be 'yes'"),
+        (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available"), "is not TYPE=STATUS"),
+        (("--object", "Nodepool/x", "--observed-generation", "1", "--condition", "Available=True"), "NodePool"),
+        (("--object", "NodePool/x", "--observed-generation", "1", "--condition", "Available=True"), "--cluster, too"),
+        (("--cluster", "C_1", "--observed-generation", "1", "--condition", "Available=True"), "not sound"),
+        (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available=True", "--data", "["), "not JSON"),
+    ],
+)
+def test_a_slip_is_said_first(muster: Run, fleet: Repo, arguments: tuple[str, ...], text: str) -> None:
+    code, _, err = muster("report", "--repo", str(fleet.path), "--adapter", "dns", *arguments, *NOW)
+    assert code == 2
+    assert text in err
+    assert fleet.git("for-each-ref", "refs/heads/agents") == ""

@@ -1,0 +1,126 @@
+"""Pulses: pace, back-off, payloads, errors that ask for nothing, and horizons that are kept."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.gitio.open import open_snapshot
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: fleet}
+spec: {adapters: {ManagedCluster: [dns]}}
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c1, labels: {team: a}}
+spec: {hubAcceptsClient: true}
+"""
+POLICY = """\
+apiVersion: muster.dev/v1alpha1
+kind: PulsePolicy
+metadata: {name: adapters-pulses}
+spec:
+  target: {kind: ManagedCluster}
+"""
+
+
+def evaluated(folder: Path, seconds: int, memory: Memory = NOTHING_PUBLISHED, policy: str = "") -> Run:
+    (folder / "fleet.yaml").write_text(FLEET, encoding="utf-8")
+    if policy:
+        (folder / "policy.yaml").write_text(POLICY + policy, encoding="utf-8")
+    run = evaluate_snapshot(open_snapshot(folder), NOON + timedelta(seconds=seconds), memory)
+    for path, text in run.files.items():
+        assert text is not None
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return run
+
+
+def played(folder: Path, end: int, policy: str = "") -> list[tuple[int, str]]:
+    """Evaluate at every horizon, remembering each pulse as published: when they were, and why."""
+    memory: dict[PulseKey, Published] = {}
+    told, now = list[tuple[int, str]](), 0
+    while now <= end:
+        run = evaluated(folder, now, memory, policy)
+        for pulse in run.fleet.pulses:
+            assert pulse.sent is not None
+            memory[PulseKey(pulse.object, pulse.policy)] = pulse.sent
+            told.append((now, pulse.reason))
+        horizons = [o.horizon for o in run.fleet.pulses] + [
+            d.horizon for by in run.fleet.decided.values() for path, d in by.items() if path[0] == "pulses"
+        ]
+        (horizon,) = [h for h in horizons if h is not None]
+        assert horizon > run.now
+        now = int((horizon - NOON).total_seconds())
+    return told
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    again = "ttl-not-ready"
+    assert played(tmp_path, 22) == [(0, "new-resource"), (11, again), (16, again), (21, again)]
+
+
+def test_back_off_makes_the_pauses_longer_up_to_a_bound(tmp_path: Path) -> None:
+    policy = (
+        "  interval: 10s\n  backoff: {factor: 2, max: 35s}\n  rules: [{name: always, when: 'true', reason: Because}]\n"
+    )
+    assert [when for when, _ in played(tmp_path, 140, policy)] == [0, 10, 30, 65, 100, 135]
+
+
+def test_a_new_generation_does_not_wait(tmp_path: Path) -> None:
+    key = PulseKey(MANAGED_CLUSTER.id("c1"), "adapters-pulses")
+    evaluated(tmp_path, 0)
+    assert evaluated(tmp_path, 2, {key: Published(1, NOON)}).pulses == []
+    (tmp_path / "fleet.yaml").unlink()
+    changed = FLEET.replace("hubAcceptsClient: true", "hubAcceptsClient: true, leaseDurationSeconds: 7")
+    (tmp_path / "other.yaml").write_text(changed, encoding="utf-8")
+    run = evaluate_snapshot(open_snapshot(tmp_path), NOON + timedelta(seconds=2), {key: Published(1, NOON)})
+    assert [pulse.reason for pulse in run.fleet.pulses] == ["spec-changed"]
+
+
+def test_the_payload_leaves_out_what_fails(tmp_path: Path) -> None:
+    policy = """\
+  rules: [{name: always, when: 'true', reason: Because}]
+  event:
+    type: example.com.look
+    source: here
+    topic: clusters
+    data:
+      id: self.metadata.name
+      why: reason
+      at: now
+      labels: {team: "self.metadata.labels.team", none: "self.metadata.labels.none"}
+      empty: {none: "self.metadata.labels.none"}
+"""
+    (event,) = evaluated(tmp_path, 0, policy=policy).pulses
+    assert {name: event[name] for name in ("type", "source", "topic", "subject", "time", "data")} == {
+        "type": "example.com.look",
+        "source": "here",
+        "topic": "clusters",
+        "subject": "ManagedCluster/c1",
+        "time": "2026-01-01T12:00:00Z",
+        "data": {"id": "c1", "why": "Because", "at": "2026-01-01T12:00:00Z", "labels": {"team": "a"}},
+    }
+
+
+@pytest.mark.parametrize("when", ["self.metadata.labels['none'] == 'x'", "1 / (generation - 1) > 0"])
+def test_an_error_asks_for_nothing_and_is_told(tmp_path: Path, when: str) -> None:
+    policy = f"  rules: [{{name: fails, when: \"{when}\"}}, {{name: always, when: 'true'}}]\n"
+    run = evaluated(tmp_path, 0, policy=policy)
+    assert run.pulses == []
+    assert [found.code for found in run.findings] == ["MUS401"]
+
+
+def test_the_same_pulse_has_the_same_id_until_it_went_out(tmp_path: Path) -> None:
+    one, other = evaluated(tmp_path, 0), evaluated(tmp_path, 3)
+    assert one.pulses[0]["id"] == other.pulses[0]["id"]
+    sent: Mapping[PulseKey, Published] = {PulseKey(MANAGED_CLUSTER.id("c1"), "adapters-pulses"): Published(1, NOON)}
+    assert evaluated(tmp_path, 60, sent).pulses[0]["id"] != one.pulses[0]["id"]
