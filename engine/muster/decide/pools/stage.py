@@ -121,7 +121,9 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         ledger.set(claim.id, ("metadata", "deletionTimestamp"), format_time(world.now), _CLAIMS)
     if fate.cleared:
         ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
-    lifetime = world.fleet.before(claim.id, "status", "lifetime") if claim.deleting else fate.lifetime
+    unread = CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace) in world.fleet.broken
+    before_it = world.fleet.before(claim.id, "status", "lifetime")
+    lifetime = before_it if claim.deleting or unread else fate.lifetime
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for said in fate.said:
