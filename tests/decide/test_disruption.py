@@ -12,6 +12,25 @@ from tests.support.outages import Fleet, disrupted, effects, fleet_condition, he
 #: 55 % of twelve, rounded down.
 ALLOWED = 6
 UNREACHABLE = "taint cluster.open-cluster-management.io/unreachable"
+UNAVAILABLE = "taint cluster.open-cluster-management.io/unavailable"
+#: A detector's word, which turns Unknown when its cluster falls silent, and a Remedy that waits for its False.
+RESOLVER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c01}
+status:
+  conditions:
+  - {type: ServiceDomainNameResolutionReady, status: "False", reason: ServiceDomainNameResolutionFailed}
+---
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: resolver}
+spec:
+  decisionMatches:
+  - clusterConditionMatch:
+      {conditionType: ServiceDomainNameResolutionReady, operator: Equal, conditionStatus: "False"}
+  actions: [Reroute]
+"""
 OVERRIDE = """\
 apiVersion: muster.dev/v1alpha1
 kind: Fleet
@@ -94,6 +113,25 @@ def test_an_all_dark_fleet_changes_nothing_and_suspects_the_observer() -> None:
     run = fleet.evaluate()
     assert effects(run) == set(), "recovery is never held"
     assert fleet_condition(run, "ObserverSuspect")["status"] == "False"
+
+
+def test_silence_takes_nothing_off_while_a_budget_holds() -> None:
+    def prepared() -> Fleet:
+        fleet = Fleet(12, unavailable={"c02"})
+        fleet.texts["resolver.yaml"] = RESOLVER
+        assert effects(fleet.evaluate()) == {("c01", "remedy Reroute"), ("c02", UNAVAILABLE)}
+        return fleet
+
+    fleet = prepared()
+    fleet.dark(*fleet.names)
+    run = fleet.evaluate()
+    assert effects(run) == {("c01", "remedy Reroute"), ("c02", UNAVAILABLE)}
+    del fleet.texts["resolver.yaml"]
+    assert effects(fleet.evaluate()) == {("c02", UNAVAILABLE)}, "a Remedy that goes is a person's word, not silence"
+
+    fleet = prepared()
+    fleet.dark("c01", "c02")
+    assert effects(fleet.evaluate()) == {("c01", UNREACHABLE), ("c02", UNREACHABLE)}, "no budget holds here"
 
 
 def test_a_person_overrides_with_a_reason_and_until_a_time() -> None:

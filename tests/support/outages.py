@@ -40,6 +40,7 @@ class Fleet:
     derived: dict[str, str] = field(default_factory=dict)
     silent_since: dict[str, datetime] = field(default_factory=dict)
     broken_dns: set[str] = field(default_factory=set)
+    unavailable: set[str] = field(default_factory=set)
     now: datetime = START
     regional: bool = False
 
@@ -84,6 +85,7 @@ class Fleet:
         region = REGIONS[self.names.index(name) % 3]
         renewed = format_time(self.silent_since.get(name, self.now))
         dns = "False" if name in self.broken_dns else "True"
+        available = "False" if name in self.unavailable else "True"
         return f"""\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
@@ -91,7 +93,7 @@ metadata: {{name: {name}, labels: {{region: {region}}}}}
 spec: {{hubAcceptsClient: true, leaseDurationSeconds: 60}}
 status:
   conditions:
-  - {{type: ManagedClusterConditionAvailable, status: "True", reason: Available, message: ok}}
+  - {{type: ManagedClusterConditionAvailable, status: "{available}", reason: Available, message: ok}}
   - {{type: DnsReady, status: "{dns}", reason: Looked, message: ok}}
 ---
 apiVersion: coordination.k8s.io/v1
