@@ -122,10 +122,11 @@ def test_story_1_traffic_is_removed_for_an_upgrade(tmp_path: Path) -> None:
 def test_story_2_traffic_is_removed_while_name_resolution_fails(tmp_path: Path) -> None:
     with world(tmp_path) as here, dns_server() as server:
         here.commit("remedies/dns.yaml", files.remedy("dns", "member1", "member2", condition=TYPE))
-        first = running(*detecting(here.hub, server.address, "node-1"), environ=here.hub.environ)
-        second = running(*detecting(here.hub, server.address, "node-2"), environ=here.hub.environ)
-        with first as reporter, second as spare:
-            reporter.wait_for("reported True")
+        environ = here.hub.environ
+        with ExitStack() as stack:
+            reporter = stack.enter_context(running(*detecting(here.hub, server.address, "node-1"), environ=environ))
+            reporter.wait_for("reported True")  # only now: else either may win
+            spare = stack.enter_context(running(*detecting(here.hub, server.address, "node-2"), environ=environ))
             spare.wait_for("node-1 reports")
             here.served_by("member1", "member2")
             server.healthy = False
