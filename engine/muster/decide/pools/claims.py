@@ -1,6 +1,6 @@
 """What becomes of a claim: its conditions, its lifetime, and what its end does to the cluster.
 
-Source: upstream's clusterclaim controller (reference section 4). It looks at links as they were before this pass; a
+Source: upstream's clusterclaim controller. It looks at links as they were before this pass; a
 claim that is assigned now is claimed in the next one. A claim ends when a person removes its file or marks it for
 deletion, or when its lifetime is over; muster cannot remove a person's file, so of an expired claim it keeps the
 deletion on record.

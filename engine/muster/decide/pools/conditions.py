@@ -1,6 +1,6 @@
 """The conditions of a pool: its capacity, its dependencies, whether its clusters are current, and what is held.
 
-Reasons and messages are upstream's (reference section 2.4); `ReplacementHeld` is muster's own and only there while
+Reasons and messages are upstream's; `ReplacementHeld` is muster's own and only there while
 something is held.
 """
 

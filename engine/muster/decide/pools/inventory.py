@@ -1,6 +1,6 @@
 """The inventory: one ClusterDeploymentCustomization per cluster, reserved when the cluster is made.
 
-Source: upstream's cdcCollection (reference section 2.8). A reservation is released when its cluster is gone, restored
+Source: upstream's cdcCollection. A reservation is released when its cluster is gone, restored
 when only the cluster remembers it, and remembers how its last cluster fared, so that the next cluster is made from
 the customization that is least likely to be the trouble. Patches are applied by the provisioner, so a broken syntax is
 its report, never found here.

@@ -1,6 +1,6 @@
 """Claims and clusters: links that are half made are completed, then the oldest claim gets the oldest cluster.
 
-Source: upstream's collections (reference section 2, steps 2, 3 and 6). Where claim and cluster contradict each
+Source: upstream's collections. Where claim and cluster contradict each
 other both are left out of this pass: nothing is assigned, demanded or deleted on their account.
 """
 

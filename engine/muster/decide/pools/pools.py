@@ -1,6 +1,6 @@
 """One pass over one pool: from its clusters and claims to what is created, assigned, resumed and deleted.
 
-The order is upstream's (reference section 2): links first, then the counts that people see, then assignment, then
+The order is upstream's: links first, then the counts that people see, then assignment, then
 size, then power. Counts are those before this pass acts, except of a pool that is being deleted.
 """
 

@@ -5,7 +5,7 @@ cluster would look as if nobody had asked; so muster states the request itself, 
 hibernation controller gives, and is silent as soon as the provisioner speaks. Fake clusters have no provisioner:
 their power state follows at once. What only a look at machines and nodes can tell is never decided here.
 
-Source: upstream's hibernation controller (reference section 3), without its probes.
+Source: upstream's hibernation controller, without its probes.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """How many clusters a pool creates and which it deletes in one pass, within its budgets.
 
-Source: upstream's reconcile (reference section 2, steps 5 and 7 to 9). After clusters that are marked for removal, a
+Source: upstream's reconcile. After clusters that are marked for removal, a
 pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
 that a waiting claim is served before anything is tidied up; the next pass does the rest.
 """

@@ -64,7 +64,7 @@ def _since(view: PowerView, asked: datetime | None) -> datetime | None:
 
 
 def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
-    """Upstream's only timeout, with all of its conditions (reference section 2.1)."""
+    """Upstream's only timeout, with all of its conditions."""
     reported = reported_conditions(cluster)
     hibernating = reported.get("Hibernating", {})
     if "ProvisionStopped" not in reported or cluster.wanted != RUNNING or cluster.power in (RUNNING, HIBERNATING):
