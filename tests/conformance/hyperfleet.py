@@ -254,7 +254,7 @@ class _Check:
     def check_error(self, expected: str, _: Run) -> Iterator[tuple[str, str]]:
         """The error of the last report: the reason that goes with upstream's text, or the schema's finding."""
         reason = self.posted[-1][1]
-        wanted = _TEXTS.get(expected, "MUS20")
+        wanted = next((name for text, name in _TEXTS.items() if text in expected), "MUS20")
         if not reason.startswith(wanted):
             yield f"error {wanted}", reason
 

@@ -25,6 +25,9 @@ API = "muster.dev/v1alpha1"
 POLICY = "adapters-pulses"
 KINDS: Mapping[str, Kind] = {"Cluster": KARMADA_CLUSTER, "NodePool": NODE_POOL}
 
+#: Stands for a resource that does not exist, where a case is about reports on none.
+_NOBODY: Json = {"kind": "Cluster", "name": "cluster-1", "generation": 1}
+
 #: What HyperFleet's expressions call things, and what they are called here.
 _WORDS = (
     (r"\bself\.items\b", "reports"),
@@ -57,7 +60,8 @@ class CaseFleet:
     def __init__(self, case: Json, directory: Path) -> None:
         self.case, self.directory = case, directory
         self.given = case["given"]
-        self.resource = self.given["resource"]
+        self.exists = self.given.get("resource") is not None
+        self.resource = self.given["resource"] if self.exists else {**_NOBODY, "created_time": self.given["now"]}
         self.now = parse_time(self.given["now"])
         self.kind = KINDS.get(self.resource["kind"], KARMADA_CLUSTER)
         owner = (self.resource.get("owner_references") or {}).get("id") or "cluster-1"
@@ -73,6 +77,9 @@ class CaseFleet:
         self.write("fleet.yaml", {"kind": "Fleet", "metadata": {"name": "fleet"},
                                   "spec": {"adapters": {self.kind.name: required}}})  # fmt: skip
         self.write("resource.yaml", self._object(self.given.get("update") or {}))
+        if not self.exists:
+            (self.directory / "resource.yaml").unlink()
+            return
         if self.resource.get("has_active_children"):
             self.write("child.yaml", {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster},
                                       "spec": {}})  # fmt: skip
@@ -84,7 +91,8 @@ class CaseFleet:
         metadata: Json = {"name": self.id.name, "labels": update.get("labels", self.resource.get("labels")) or {}}
         if self.id.namespace:
             metadata["namespace"] = self.id.namespace
-        if deleted := self.resource.get("deleted_time") or update.get("deleted_time"):
+        marked = self.given["now"] if update.get("delete") else update.get("deleted_time")
+        if deleted := self.resource.get("deleted_time") or marked:
             metadata["deletionTimestamp"] = deleted
         references = self.resource.get("owner_references") or {}
         notes = {
