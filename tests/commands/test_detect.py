@@ -94,7 +94,7 @@ def test_another_instance_takes_over_from_one_that_was_killed(hub: Repo) -> None
                 second.wait_for("a reports")
                 first.kill()
                 second.wait_for("reported True")
-                assert status(hub) == "True by b"
+                wait_until(lambda: status(hub) == "True by b")
                 server.status = 503
                 wait_until(lambda: status(hub) == "False by b")
 
