@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from muster.fleet.bundle import bundle_path
+from muster.fleet.derived import blob_id
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading, read_file
 from muster.model.ids import ObjectId
@@ -26,4 +27,5 @@ def builtin_objects() -> Mapping[ObjectId, Object]:
 
 
 def _source(folder: Path, path: Path) -> SourceFile:
-    return SourceFile(f"{PREFIX}{path.relative_to(folder).as_posix()}", "", path.read_bytes)
+    oid = blob_id(path.read_text(encoding="utf-8"))
+    return SourceFile(f"{PREFIX}{path.relative_to(folder).as_posix()}", oid, path.read_bytes)

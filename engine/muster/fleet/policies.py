@@ -185,6 +185,10 @@ class Compiled:
 NOTHING = Compiled((), (), ())
 NO_GROUND = Ground()
 
+#: Policies by what they were compiled from: content by blob id, so that a change is never missed.
+_compiled: dict[tuple[object, ...], tuple[Tree, list[Finding]]] = {}
+_MOST_COMPILED = 5_000
+
 
 def compile_condition_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[ConditionPolicy | None, list[Finding]]:
     """Compile one ConditionPolicy; None where it has an error."""
@@ -206,6 +210,25 @@ def _compile(
     build: Callable[[Object, Compiler, Variables], Tree],
     ground: Ground,
     further: Mapping[str, Type] = MappingProxyType({}),
+) -> tuple[Tree, list[Finding]]:
+    """Compile a policy, or remember how the same files compiled on the same ground: passes and watches ask again."""
+    files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
+    # A fleet may set parameters of a policy from elsewhere, so they are not told by the policy's files.
+    key = (build, obj.id, ground, files, repr(mapping_at(obj.spec, "params")))
+    known = _compiled.get(key) if all(part.source.oid for part in obj.parts) else None
+    if known is None:
+        known = _compile_anew(obj, build, ground, further)
+        _compiled[key] = known
+        if len(_compiled) > _MOST_COMPILED:
+            _compiled.pop(next(iter(_compiled)))
+    return known
+
+
+def _compile_anew(
+    obj: Object,
+    build: Callable[[Object, Compiler, Variables], Tree],
+    ground: Ground,
+    further: Mapping[str, Type],
 ) -> tuple[Tree, list[Finding]]:
     target = _target(obj)
     compiler = Compiler(obj, policy_environment(target.kinds, {}, further, ground))
