@@ -5,6 +5,7 @@ and what it asserts is compared. `UNASSERTED` says what nothing here corresponds
 for that reason, `DIFFERENCES` what muster decides otherwise, with the expectation that it has instead.
 """
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -147,7 +148,34 @@ def _asks_permission(case: Json) -> bool:
     if case["area"] != "webhook-validating" or not case["expect"].get("error"):
         return False
     text = str(case["expect"].get("error_contains", ""))
-    return text.startswith(("cannot update the HubAcceptsClient field", "cannot add/remove a ManagedCluster"))
+    return any(said in text for said in ("HubAcceptsClient field", "to/from ManagedClusterSet", "not allowed to bind"))
+
+
+def _is_no_name(case: Json) -> bool:
+    name = case["given"]["objects"][0]["metadata"]["name"] if case["given"]["objects"] else ""
+    return case["area"] == "webhook-validating" and not re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", name)
+
+
+def _refused_before(_case: Json, expect: Json) -> None:
+    expect["error"] = True
+
+
+def _waits_for_works(case: Json) -> bool:
+    denied = {
+        body["metadata"]["name"] for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster" and not body.get("spec", {}).get("hubAcceptsClient")
+        and "deletionTimestamp" not in body["metadata"]
+    }  # fmt: skip
+    kept = _expects(case, "HubAcceptedManagedCluster", status="True")
+    return case["area"] == "acceptance" and kept is not None and kept.get("name") in denied
+
+
+def _denied_at_once(case: Json, expect: Json) -> None:
+    condition = _expects({"expect": expect}, "HubAcceptedManagedCluster", status="True")
+    assert condition is not None
+    condition |= {"status": "False", "reason": "HubClusterAdminDenied", "message": "Denied by hub cluster admin"}
+    condition["lastTransitionTime"] = case["given"]["now"]
+    expect.pop("changed", None)
 
 
 def _is_misconfigured(case: Json) -> bool:
@@ -231,6 +259,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference("a taint's time is muster's; one that is written must be the recorded one",
                _mutates_taints, _times_are_ours),
     Difference("one run accepts a cluster and says so", _accepts_itself, _says_so_at_once),
+    Difference("a denied cluster is out at once, whatever works it still has", _waits_for_works, _denied_at_once),
+    Difference("a name that an API server would refuse before any webhook is refused", _is_no_name, _refused_before),
     Difference("who may accept clusters and fill sets is for the git host to say, by owners of paths",
                _asks_permission, _no_error),
     Difference("a misconfigured Placement keeps its last decisions, and findings have their own words",

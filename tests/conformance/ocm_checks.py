@@ -26,12 +26,22 @@ def _error(expected: bool, _fleet: CaseFleet, run: muster.Run) -> Iterator[Probl
         yield "an error" if expected else "no error", errors or "no error"
 
 
+#: What the controller of an area writes, where that is less than all.
+_WRITTEN: Mapping[str, frozenset[str]] = {
+    "lease": frozenset({AVAILABLE}),
+    "clock-sync": frozenset({"ManagedClusterConditionClockSynced"}),
+    "agent-status": frozenset({AVAILABLE}),
+    "acceptance": frozenset({"HubAcceptedManagedCluster"}),
+    "cluster-deletion": frozenset({"Deleting"}),
+}
+
+
 def _changed(_expected: bool, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     """Nothing that a hub controller writes of the case's objects is another than before."""
     objects = by_label(run)
     for body in fleet.known:
         label = (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        types = {AVAILABLE} if fleet.area == "lease" else HUB_CONDITIONS
+        types = _WRITTEN.get(fleet.area, HUB_CONDITIONS)
         before, after = (_hub_conditions(given, types) for given in (body, objects.get(label, {})))
         if before != after:
             yield before, after

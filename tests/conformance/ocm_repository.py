@@ -7,15 +7,19 @@ taints says nothing while placements or requests are looked at.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import muster
+from muster.agent.health import Patience, probe
+from muster.agent.heartbeat import Said, status_of
 from muster.decide.placements.contests import SCHEDULING_DISABLED
 from muster.decide.placements.standing import PLACEMENT_LABEL
 from muster.fleet.acceptance import ACCEPTED_ON
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
 from muster.fleet.sets import BUILT_IN
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -26,14 +30,14 @@ from muster.model.kinds import (
     PLACEMENT_DECISION,
     kind_of,
 )
-from muster.model.times import parse_time
+from muster.model.times import format_time, parse_time
 
 Json = Any
 
 #: Conditions that hub controllers write, on any kind. An agent's word on availability is both: reported, and derived.
 HUB_CONDITIONS = frozenset(
     {"HubAcceptedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting", "ClusterSetEmpty", "Bound"}
-    | {"PlacementSatisfied", "PlacementMisconfigured", "Approved", "Denied"}
+    | {"PlacementSatisfied", "PlacementMisconfigured", "Approved"}
 )
 AVAILABLE = "ManagedClusterConditionAvailable"
 _BUILT_IN_TAINTS = frozenset(
@@ -78,6 +82,8 @@ class CaseFleet:
             )
         if self.area == "default-clusterset":
             bodies += list(_bindings())
+        if self.area == "agent-status":
+            bodies = list(_reported(self.given, bodies, self.now))
         for body in bodies:
             self._object(body)
         if old := self.given.get("old_object"):
@@ -139,6 +145,38 @@ def _answered(body: Json) -> Json:
     if said or ACCEPTED_ON in body["metadata"].get("annotations", {}) or _condition(body, "HubAcceptedManagedCluster"):
         spec["hubAcceptsClient"] = bool(said)
     return {**body, "spec": spec}
+
+
+def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Json]:
+    """What muster's own agent makes of what it sees: a renewed Lease and a status, of clusters that are accepted."""
+    probed = given.get("probe", {})
+    verdict = Patience(_failing_since(probed, now)).believed(
+        probe(lambda path: (probed.get(path.strip("/"), 404), str(probed.get("body", "")))), now.timestamp()
+    )
+    for body in bodies:
+        accepted = _condition(body, "HubAcceptedManagedCluster") or {}
+        if body["kind"] != MANAGED_CLUSTER.name or accepted.get("status") != "True":
+            yield body
+            continue
+        name = body["metadata"]["name"]
+        yield {**body, "status": status_of(body["status"], Said(now, verdict, {}))}
+        spec = {"holderIdentity": "agent", "renewTime": format_time(now)}
+        yield {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": LEASE_NAME, "namespace": name, "labels": {CLUSTER_NAME: name}},
+            "spec": spec,
+        }
+
+
+def _failing_since(probed: Json, now: datetime) -> float | None:
+    """When the failure began, where the case says so: an instant, or for how many seconds it has lasted."""
+    for key, value in probed.items():
+        if "fail" in key and isinstance(value, int | float) and not isinstance(value, bool):
+            return now.timestamp() - value
+        if "fail" in key and isinstance(value, str):
+            return parse_time(value).timestamp()
+    return None
 
 
 def _settings(given: Json, area: str) -> Json:

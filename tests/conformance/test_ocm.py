@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,16 +9,8 @@ from tests.conformance import ocm
 
 CASES = {case["id"]: case for case in ocm.cases(Path(__file__).parent / "cases")}
 
-#: Areas that no stage decides yet.
-WAITING = frozenset({"agent-status"})
 
-
-def _parameters() -> list[Any]:
-    late = pytest.mark.xfail(reason="no stage decides this yet", strict=False)
-    return [pytest.param(id_, marks=late if case["area"] in WAITING else ()) for id_, case in CASES.items()]
-
-
-@pytest.mark.parametrize("id_", _parameters())
+@pytest.mark.parametrize("id_", CASES)
 def test_case(id_: str) -> None:
     outcome = ocm.judge(CASES[id_])
     if outcome.status == "skipped":

@@ -52,8 +52,10 @@ def _acceptance(fleet: Fleet, obj: Object, now: datetime) -> Decision | None:
     before = fleet.conditions_before(obj.id).get(ACCEPTED)
     if obj.spec.get("hubAcceptsClient") is True:
         status, reason, message = "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"
-    elif before is not None:
+    elif before is not None and before.get("status") == "True":
         status, reason, message = "False", "HubClusterAdminDenied", "Denied by hub cluster admin"
+    elif before is not None:  # it was out already, for whatever reason stands there
+        status, reason, message = "False", str(before.get("reason", "")), str(before.get("message", ""))
     else:
         return None
     decided = condition(before, status=status, reason=reason, message=message, now=now)
