@@ -17,8 +17,8 @@ from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.kinds import FLEET
 
-#: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. Ends after half a day,
-#: because a cluster that is heard of less often is not watched.
+#: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
+#: a day, because a cluster that is heard of less often is not watched.
 STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
 _BECAUSE = Because("valve", text="so many clusters are accepted that leases last longer to keep heartbeats bearable")
 
