@@ -118,3 +118,31 @@ def test_an_agent_of_karmada_renews_a_lease_that_is_named_after_its_cluster(repo
     (refused,) = (code for code in codes(run) if "n.yaml" in code)
     assert refused.startswith("MUS106")
     assert refused.endswith("it is the lease of cluster 'n'")
+
+
+REQUEST = """\
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {{name: r, labels: {{open-cluster-management.io/cluster-name: a}}}}
+spec: {{request: bm9uZQ==, signerName: s, username: {username}, groups: [{group}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("username", "kept"),
+    [
+        ("system:open-cluster-management:a:agent", True),
+        ("system:open-cluster-management:ab:agent", False),
+        ("admin", False),
+    ],
+)
+def test_an_agent_is_believed_to_be_its_own_clusters_and_nobody_else(repo: Repo, username: str, kept: bool) -> None:
+    text = REQUEST.format(username=username, group="system:masters")
+    repo.commit_to("refs/heads/agents/a", {"csr.yaml": text})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    spec = next(body["spec"] for body in run.objects if body["kind"] == "CertificateSigningRequest")
+    assert spec.get("username") == (username if kept else None)
+    assert "groups" not in spec
+    refused = {finding.message.partition("may not set ")[2] for finding in run.findings if finding.code == "MUS106"}
+    assert ("spec.groups of CertificateSigningRequest/r; it is ignored" in refused) is True
+    assert ("spec.username of CertificateSigningRequest/r; it is ignored" in refused) is not kept

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from muster.decide.budgets import Allowance, allowance
+from muster.decide.budgets import Allowance, allowance, in_service
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes
 from muster.fleet.fleet import Fleet
@@ -46,7 +46,7 @@ def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
     """Yield the clusters on which some Remedy asks for an action, whether it stands or not."""
     asking = Asking.of(fleet, now)
     for obj in fleet.clusters():
-        if not obj.deleting and asking.pairs(obj):
+        if in_service(obj) and asking.pairs(obj):
             yield obj.id
 
 
@@ -165,6 +165,8 @@ def cluster_actions(asking: Asking, allowed: Allowance, obj: Object) -> Iterator
     if obj.deleting:
         yield from _decide(obj, before, pairs_before(fleet, obj.id), _KEPT, None)
         return
+    if not in_service(obj):
+        return  # never accepted, or denied: nothing is asked of what is not the fleet's
     pairs = set(asking.pairs(obj))
     horizon = asking.scopes.clock.horizon
     if allowed.freezes(obj.id):
