@@ -9,6 +9,7 @@ from pathlib import Path
 
 from muster.answers.publish.memory import memory_of
 from muster.decide import pipeline
+from muster.decide.garbage import without_collection
 from muster.decide.render import changed_files
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet, sorted_objects
@@ -95,8 +96,9 @@ def evaluate_snapshot(snapshot: Snapshot, now: datetime, published: Memory = NOT
     if now.tzinfo is None:
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
-    fleet = replace(check_snapshot(snapshot), published=published)
-    return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
+    with without_collection():
+        fleet = replace(check_snapshot(snapshot), published=published)
+        return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
 
 
 def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Fleet:

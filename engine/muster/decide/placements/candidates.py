@@ -27,6 +27,28 @@ def is_candidate(obj: Object) -> bool:
     return obj.spec.get("hubAcceptsClient") is True and not obj.deleting
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedScores:
+    """What one AddOnPlacementScore says: values by score, and the instant up to which they count (None for ever)."""
+
+    values: Mapping[str, int]
+    until: datetime | None
+
+    @classmethod
+    def read(cls, body: Tree) -> "ReportedScores":
+        """Read the object; of scores of one name the first counts."""
+        entries = [entry for entry in mappings_at(body, "status", "scores") if "name" in entry and "value" in entry]
+        values = {entry["name"]: entry["value"] for entry in reversed(entries)}
+        return cls(values, try_time(dig(body, "status", "validUntil")))
+
+    def value(self, score: str, now: datetime) -> int:
+        """The value of a score at an instant; 0 where there is none, or none any more."""
+        return self.values.get(score, 0) if self.until is None or now <= self.until else 0
+
+
+NO_SCORES = ReportedScores({}, None)
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The clusters of a fleet as Placements see them. Everything is looked up once, and only if it is needed.
@@ -112,6 +134,21 @@ class Candidates:
             found.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
         return found
 
+    def reported_scores(self, resource: str) -> Mapping[str, ReportedScores]:
+        """What each cluster's AddOnPlacementScore of this name says, read once for all placements."""
+        found = self._reported_scores.get(resource)
+        if found is None:
+            found = self._reported_scores[resource] = {
+                cluster: ReportedScores.read(by_name[resource])
+                for cluster, by_name in self.scores.items()
+                if resource in by_name
+            }
+        return found
+
+    @cached_property
+    def _reported_scores(self) -> dict[str, Mapping[str, ReportedScores]]:
+        return {}
+
     @cached_property
     def _resources(self) -> dict[str, Mapping[str, float]]:
         return {}
@@ -144,15 +181,3 @@ def _taints(fleet: Fleet, id_: ObjectId) -> Iterator[Taint]:
         element = path[-1]
         if path[1] == "taints" and isinstance(element, tuple) and decision.value is not None:
             yield Taint.read(element[0], element[1], decision.value)
-
-
-def score_value(body: Tree, name: str) -> int | None:
-    """The value of a score in an AddOnPlacementScore; None where it has no such score."""
-    return next(
-        (s["value"] for s in mappings_at(body, "status", "scores") if s.get("name") == name and "value" in s), None
-    )
-
-
-def valid_until(body: Tree) -> datetime | None:
-    """The instant up to which the scores count; None for ever."""
-    return try_time(dig(body, "status", "validUntil"))

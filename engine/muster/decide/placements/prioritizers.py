@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from muster.decide.placements.candidates import Candidates, score_value, valid_until
+from muster.decide.placements.candidates import NO_SCORES, Candidates
 from muster.fleet.placements import Prioritizer
 from muster.fleet.placements.request import BALANCE, CPU, MEMORY, STEADY
-from muster.model.tree import Tree
 
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}
@@ -82,12 +81,8 @@ def _resource(amounts: Mapping[str, float], names: Iterable[str]) -> Scores:
 
 def _add_on(candidates: Candidates, add_on: tuple[str, str], names: Iterable[str], now: datetime) -> Scores:
     resource, score = add_on
-    return [_reported(candidates.scores.get(name, {}).get(resource), score, now) for name in names]
-
-
-def _reported(body: Tree, score: str, now: datetime) -> int:
-    until = valid_until(body)
-    return (score_value(body, score) or 0) if until is None or now <= until else 0
+    reported = candidates.reported_scores(resource)
+    return [reported.get(name, NO_SCORES).value(score, now) for name in names]
 
 
 def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Iterable[str]) -> set[datetime]:
@@ -95,6 +90,8 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
     resources = {p.add_on[0] for p in prioritizers if p.add_on is not None}
     if not resources:
         return set()
-    bodies = (body for name in names for key, body in candidates.scores.get(name, {}).items() if key in resources)
-    instants = (until for body in bodies if (until := valid_until(body)) is not None)
+    everyone = tuple(names)
+    reported = [candidates.reported_scores(resource) for resource in sorted(resources)]
+    known = [scores[name] for scores in reported for name in everyone if name in scores]
+    instants = {scores.until for scores in known if scores.until is not None}
     return {instant.replace(microsecond=0) + _SECOND for instant in instants if instant.year < 9999}
