@@ -33,19 +33,21 @@ def test_every_situation_of_the_example_is_there() -> None:
 
 def test_the_use_cases_of_adapters_are_there() -> None:
     run = muster.evaluate(EXAMPLE, NOON)
-    pools = {body["metadata"]["name"]: body["status"] for body in run.objects if body["kind"] == "NodePool"}
     said = {
-        name: {c["type"]: (c["status"], c["observedGeneration"]) for c in status["conditions"]}
-        for name, status in pools.items()
+        body["metadata"]["name"]: {
+            c["type"]: (c["status"], c["observedGeneration"])
+            for c in body["status"].get("conditions", ())
+            if c["type"] in ("Available", "Ready")
+        }
+        for body in run.objects
+        if body["kind"] in ("NodePool", "ManagedCluster")
     }
-    assert said == {
-        "workers": {"Available": ("True", 1), "Ready": ("True", 1)},
-        "spot": {"Available": ("True", 1), "Ready": ("False", 2)},
-        "gpu": {"Available": ("False", 1), "Ready": ("False", 2)},
-    }
-    assert [(pulse["subject"], pulse["data"]["reason"]) for pulse in run.pulses] == [
-        ("NodePool/prod-eu-1/workers", "ttl-ready")
-    ]
+    for refreshed, mixed, broken in (("workers", "spot", "gpu"), ("prod-eu-2", "prod-us-1", "prod-ap-1")):
+        assert said[refreshed] == {"Available": ("True", 1), "Ready": ("True", 1)}
+        assert said[mixed] == {"Available": ("True", 1), "Ready": ("False", 2)}
+        assert said[broken] == {"Available": ("False", 1), "Ready": ("False", 2)}
+    assert said["joining-ap-1"] == {}
+    assert ("NodePool/prod-eu-1/workers", "ttl-ready") in [(p["subject"], p["data"]["reason"]) for p in run.pulses]
     assert run.horizon == NOON + timedelta(seconds=5)
 
 

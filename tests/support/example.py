@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import muster
 from muster.answers.publish.publish import next_look
 from muster.model.times import parse_time
-from tests.support.adapter_story import adapter_files, adapter_story
+from tests.support.adapter_story import adapter_files, adapter_story, earlier_specs
 from tests.support.pool_story import at, story
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "fleet-repo-example"
@@ -32,6 +32,7 @@ def derive(example: Path = EXAMPLE) -> None:
         accepted = denied.replace("hubAcceptsClient: false", "hubAcceptsClient: true")
         (past / RETIRED).write_text(accepted, encoding="utf-8")
         (past / NEW).unlink()
+        _put(past, earlier_specs(example))
         shutil.rmtree(past / "pools")
         for path in adapter_files(past):
             path.unlink()

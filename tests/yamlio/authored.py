@@ -27,7 +27,9 @@ class Author:
     def write(self, tree: dict[str, Tree]) -> str:
         newline = self.random.choice(["\n", "\n", "\n", "\r\n"])
         lines = list(self.mapping(tree, 0)) if tree else ["{}" + self.comment()]
-        return newline.join(lines) + (newline if self.random.random() < 0.8 else "")
+        # A literal block at the very end says by its last line break whether the text has one.
+        cut = self.random.random() >= 0.8 and not any("|" in line for line in lines)
+        return newline.join(lines) + ("" if cut else newline)
 
     def comment(self) -> str:
         if self.random.random() < 0.7:
