@@ -121,7 +121,7 @@ class CelCpp:
     def __init__(self) -> None:
         from cel_expr_python import cel
 
-        data = ("self", "lease", "reports", "conditions", "reported", "variables")
+        data = ("self", "lease", "leaseDurationSeconds", "reports", "conditions", "reported", "variables")
         kinds = {**dict.fromkeys(data, cel.Type.DYN), "now": cel.Type.TIMESTAMP, "l": cel.Type.List(cel.Type.INT)}
         self._env = cel.NewEnv(variables=kinds)
 

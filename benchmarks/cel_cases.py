@@ -107,6 +107,7 @@ def variables() -> dict[str, Any]:
         "reports": [report(number) for number in range(12)],
         "conditions": conditions,
         "reported": conditions,
+        "leaseDurationSeconds": 60,
     }
     return {**json.loads(json.dumps(made)), "now": NOW, "variables": {"seconds": 60, "grace": timedelta(minutes=5)}}
 
@@ -212,7 +213,7 @@ def policy_cases() -> tuple[Case, ...]:
     rules = {rule["name"]: rule for rule in spec["rules"]}
     texts = {
         "accepted-once": (spec["matchConditions"][0]["expression"], ("conditions",)),
-        "seconds": (spec["variables"][0]["expression"], ("self",)),
+        "grace": (spec["variables"][0]["expression"], ("leaseDurationSeconds",)),
         "lease-never-renewed": (rules["lease-never-renewed"]["when"], ("lease",)),
         "lease-expired": (rules["lease-expired"]["when"], ("lease", "now", "variables")),
         "as-reported": (rules["as-reported"]["when"], ("reported",)),
