@@ -2,9 +2,16 @@
 
 import pytest
 
+from muster.model.codes import CODES
 from tests.support.docs import DOCS, PAGES
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_page_is_current(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run `make docs`"
+
+
+def test_every_code_is_given_somewhere() -> None:
+    engine = DOCS.parent / "engine" / "muster"
+    given = "".join(path.read_text(encoding="utf-8") for path in engine.rglob("*.py") if path.name != "codes.py")
+    assert [name for name in CODES if name not in given] == []

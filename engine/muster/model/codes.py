@@ -62,7 +62,6 @@ _TABLE = (
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
     Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
-    Code("MUS109", _E, "part holds a kind that only muster writes", "This kind is derived; it cannot be an input."),
     # -- 2xx: schema and references
     Code("MUS201", _E, "unknown field", "The schema has no such field. The nearest name is given where there is one."),
     Code("MUS202", _E, "wrong type", "The value has another type than the schema's."),
@@ -110,7 +109,6 @@ _TABLE = (
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),
     Code("MUS303", _W, "suspicious expression", "The expression is valid but can never be true, or is never reached."),
     Code("MUS304", _E, "expression too costly", "The expression's estimated cost is over the limit."),
-    Code("MUS310", _E, "policy without rules", "A policy needs at least one rule to decide anything."),
     Code("MUS311", _E, "two policies decide one condition",
          "Two policies decide the same condition of the same objects. Give one of them another type or target."),
     Code("MUS312", _E, "policies depend on each other in a circle",
