@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind
+from muster.model.names import did_you_mean
 from muster.model.times import format_time
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit

@@ -12,13 +12,13 @@ from muster.answers.landing import find_ground, land
 from muster.answers.overlay import Overlay
 from muster.answers.reconcile import Attempts
 from muster.fleet.fleet import Fleet
-from muster.fleet.names import did_you_mean
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
+from muster.model.names import did_you_mean
 from muster.model.source import Part
 from muster.model.tree import Tree, dig
 from muster.yamlio import edit

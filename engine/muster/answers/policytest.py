@@ -14,7 +14,6 @@ from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Severity
@@ -31,6 +30,7 @@ from muster.model.kinds import (
     REMEDY,
     TAINT_POLICY,
 )
+from muster.model.names import did_you_mean
 from muster.model.source import Place, SourceFile
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at

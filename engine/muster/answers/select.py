@@ -1,8 +1,8 @@
 """Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
 
 from muster.answers.evaluate import Run
-from muster.fleet.names import did_you_mean
 from muster.model.kinds import ALL, Kind
+from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig
 
 

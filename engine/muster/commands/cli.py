@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from muster import __version__
-from muster.fleet.names import did_you_mean
+from muster.model.names import did_you_mean
 
 #: Verb -> what it does, in the order in which `muster --help` shows them.
 VERBS: dict[str, str] = {

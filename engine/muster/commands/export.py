@@ -42,8 +42,8 @@ def endpoints(
     """
     from muster.answers.evaluate import evaluate_snapshot
     from muster.fleet.endpoints import routing
-    from muster.fleet.names import did_you_mean
     from muster.model.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
+    from muster.model.names import did_you_mean
     from muster.output.load_balancers import load_balancer, load_balancers
 
     if format_ not in load_balancers():
@@ -90,8 +90,8 @@ def objects(target: str | None, repo: Path, rev: str | None, worktree: bool, now
 
 def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
     """The ingresses that a name means, sorted. click.UsageError where there is none of that name."""
-    from muster.fleet.names import did_you_mean
     from muster.model.kinds import MULTI_CLUSTER_INGRESS
+    from muster.model.names import did_you_mean
 
     found = [obj for obj in fleet.of(MULTI_CLUSTER_INGRESS) if not obj.deleting]
     if target is None:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.model.codes import CODES
 from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME
+from muster.model.names import did_you_mean
 from muster.model.snapshot import Skipped
 from muster.model.source import Part, Place, SourceFile
 from muster.yamlio.problem import Document, Problem

@@ -15,7 +15,6 @@ from muster.cel.types import DYN, STRING, Type
 from muster.fleet.environments import PULSE_VARIABLES, Ground, policy_environment
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.messages import finding
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.placements import CompiledPlacement
 from muster.fleet.places import place_of
@@ -24,6 +23,7 @@ from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
+from muster.model.names import did_you_mean
 from muster.model.times import parse_duration, try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 

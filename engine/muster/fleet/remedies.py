@@ -12,12 +12,12 @@ from muster import cel
 from muster.fleet.environments import policy_environment
 from muster.fleet.expressions import Compiler
 from muster.fleet.messages import finding, path_text
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS
+from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The statuses that a condition can have; comparing with another one is a slip.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
 from muster.model.finding import Severity
+from muster.model.names import did_you_mean
 
 
 class Message(NamedTuple):
@@ -16,20 +17,6 @@ class Message(NamedTuple):
     text: str
     hint: str = ""
     severity: Severity = Severity.ERROR
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant: the same but for case, else the closest; None if none is close."""
-    names = sorted(known)
-    same = [other for other in names if other.lower() == name.lower() and other != name]
-    close = same or get_close_matches(name, names, n=1, cutoff=0.6)
-    return close[0] if close else None
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'x'?`, or nothing where no known name is close."""
-    found = nearest(name, known)
-    return f"did you mean '{found}'?" if found else ""
 
 
 def _listed(names: Iterable[str], limit: int = 12) -> str:

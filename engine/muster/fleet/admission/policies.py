@@ -10,12 +10,12 @@ from muster.fleet.environments import object_type
 from muster.fleet.expressions import Compiler, Text
 from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
-from muster.fleet.names import did_you_mean
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
+from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _GVK = ObjectType("kind", {name: Field(STRING, required=True) for name in ("group", "version", "kind")})
