@@ -98,7 +98,9 @@ MULTI_CLUSTER_INGRESS = Kind(
     "networking.karmada.io", ("v1alpha1",), "MultiClusterIngress", "multiclusteringresses", namespaced=True
 )
 CLUSTER_TAINT_POLICY = Kind("policy.karmada.io", ("v1alpha1",), "ClusterTaintPolicy", "clustertaintpolicies")
-RESOURCE_BINDING = Kind("work.karmada.io", ("v1alpha2",), "ResourceBinding", "resourcebindings", namespaced=True)
+RESOURCE_BINDING = Kind(
+    "work.karmada.io", ("v1alpha2", "v1alpha1"), "ResourceBinding", "resourcebindings", namespaced=True
+)
 ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointslices", namespaced=True)
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
