@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest servers format clean example docs
+.PHONY: demo test lint types layers pytest soak servers format clean example docs
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -25,6 +25,10 @@ layers: $(STAMP)
 
 pytest: $(STAMP) servers
 	$(BIN)/python -m pytest
+
+# What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate.
+soak: $(STAMP)
+	$(BIN)/python -m pytest -p no:cacheprovider tests/soak
 
 # Real servers for the tests of `muster export endpoints` and of pulses to RabbitMQ. Where they cannot be installed,
 # those tests are skipped and say so.
