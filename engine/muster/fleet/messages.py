@@ -9,10 +9,11 @@ from muster.model.codes import CODES
 from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME
+from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
 from muster.model.names import did_you_mean
 from muster.model.snapshot import Skipped
 from muster.model.source import Part, Place, SourceFile
+from muster.model.tree import Tree
 from muster.yamlio.problem import Document, Problem
 
 _PROBLEM_CODES = {
@@ -146,13 +147,16 @@ def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
     return finding("MUS105", message, _at(origin), hint=f"use one of: {versions}", object_=id_)
 
 
-def wrong_namespace(origin: Origin, id_: ObjectId, *, namespaced: bool) -> Finding:
-    """A namespace where there is none, or the other way round."""
-    if namespaced:
-        return finding("MUS104", f"{id_.kind} {id_.name!r} has no metadata.namespace", _at(origin),
-                       hint="add metadata.namespace", object_=id_)  # fmt: skip
-    return finding("MUS104", f"{id_.kind} is cluster-scoped but {id_.name!r} has namespace {id_.namespace!r}",
-                   _at(origin), hint="remove metadata.namespace", object_=id_)  # fmt: skip
+def assumed_namespace(origin: Origin, kind: Kind, name: str) -> Finding:
+    """An agent's object that names no namespace, where that of its cluster is nearly always meant."""
+    message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and speaks of a cluster of that name"
+    return finding("MUS104", message, _at(origin), hint="add metadata.namespace: the name of its cluster")
+
+
+def dropped_namespace(origin: Origin, kind: Kind, name: str, namespace: Tree) -> Finding:
+    """A namespace on an object of a kind that has none."""
+    message = f"{kind.name} {name!r} is cluster-scoped; its namespace {namespace!r} is dropped"
+    return finding("MUS104", message, _at(origin), hint="remove metadata.namespace")
 
 
 def malformed_name(origin: Origin, id_: ObjectId) -> Finding:

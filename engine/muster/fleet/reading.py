@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from muster.fleet import messages
 from muster.fleet.derived import FOLDER
 from muster.fleet.names import is_safe
+from muster.fleet.nulls import without_nulls
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, Kind
@@ -20,6 +21,8 @@ from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Document, Identity, Loaded
 
 _GROUPS = frozenset(kind.group for kind in ALL)
+#: Where kubectl puts a namespaced object that names no namespace.
+DEFAULT_NAMESPACE = "default"
 
 
 @dataclass
@@ -74,10 +77,19 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
 
 
 def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
-    """The document itself, or the items of a `List`."""
+    """The document itself, or the items of a `List` or of a list of one kind.
+
+    The items of a `RemedyList`, as an API server answers with one, need not repeat that they are Remedies.
+    """
     body = document.body
-    if body.get("kind") == "List" and body.get("apiVersion") == "v1" and isinstance(body.get("items"), list):
-        yield from enumerate(body["items"])
+    api_version, name, items = body.get("apiVersion"), body.get("kind"), body.get("items")
+    if not isinstance(items, list) or not isinstance(name, str) or not isinstance(api_version, str):
+        yield None, body
+    elif (api_version, name) == ("v1", "List"):
+        yield from enumerate(items)
+    elif name.endswith("List") and (api_version.rpartition("/")[0], kind := name.removesuffix("List")) in BY_GROUP_KIND:
+        named = {"apiVersion": api_version, "kind": kind}
+        yield from enumerate({**named, **item} if isinstance(item, dict) else item for item in items)
     else:
         yield None, body
 
@@ -102,6 +114,9 @@ def _add_body(
         # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
         reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
         return
+    if document.nulls and layer is not Layer.DERIVED:
+        body = without_nulls(kind, body)
+    body = _in_its_scope(reading, place, kind, body)
     id_ = _identity(reading, place, kind, body)
     if id_ is None:
         return
@@ -112,6 +127,26 @@ def _add_body(
     reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
 
 
+def _in_its_scope(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree) -> Tree:
+    """The body in the namespace in which an API server or kubectl would put it.
+
+    A namespaced object that names none is in `default`, and a cluster-scoped one is in none, whatever it says.
+    """
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return body
+    namespace = metadata.get("namespace")
+    if kind.namespaced and namespace in (None, ""):
+        if kind.reported:
+            reading.findings.append(messages.assumed_namespace(place, kind, metadata["name"]))
+        return {**body, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
+    if not kind.namespaced and namespace is not None:
+        if namespace:
+            reading.findings.append(messages.dropped_namespace(place, kind, metadata["name"], namespace))
+        return {**body, "metadata": {name: value for name, value in metadata.items() if name != "namespace"}}
+    return body
+
+
 def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree) -> ObjectId | None:
     """The object that a body belongs to; None, with a finding, where it does not say so properly."""
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
@@ -119,12 +154,11 @@ def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree
         reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
         reading.unidentified = True
         return None
-    namespace = namespace if isinstance(namespace, str) else ""
-    id_ = kind.id(name, namespace)
-    if kind.namespaced != bool(namespace):
-        reading.findings.append(messages.wrong_namespace(place, id_, namespaced=kind.namespaced))
-        reading.broken.add(id_)
+    if not isinstance(namespace, str | None):
+        reading.findings.append(messages.missing_identity(place, "metadata.namespace must be a text"))
+        reading.unidentified = True
         return None
+    id_ = kind.id(name, namespace or "")
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         reading.findings.append(messages.malformed_name(place, id_))
         return None
@@ -148,4 +182,6 @@ def identified(identity: Identity | None) -> ObjectId | None:
     if identity is None or not identity.name:
         return None
     kind = BY_GROUP_KIND.get((identity.api_version.rpartition("/")[0], identity.kind))
-    return kind.id(identity.name, identity.namespace) if kind else None
+    if kind is None:
+        return None
+    return kind.id(identity.name, (identity.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "")

@@ -53,8 +53,9 @@ _TABLE = (
          "then the object keeps its last derived state."),
     Code("MUS102", _W, "unknown kind", "No kind of this group and name is known, so the document is ignored."),
     Code("MUS103", _E, "missing identity", "An object needs apiVersion, kind and metadata.name."),
-    Code("MUS104", _E, "wrong namespace",
-         "A namespaced kind needs metadata.namespace; a cluster-scoped kind has none."),
+    Code("MUS104", _W, "namespace out of place",
+         "As with kubectl, a namespaced object that names no namespace is in `default`, and the namespace of a "
+         "cluster-scoped one is dropped. The first is said only of what speaks of a cluster by its namespace."),
     Code("MUS105", _E, "unsupported version", "The kind is known, this version of it is not."),
     Code("MUS106", _W, "speaks for another cluster",
          "A part on an agent's ref speaks for something that is not that agent's own. It is refused; the agent's "

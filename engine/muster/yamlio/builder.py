@@ -42,10 +42,10 @@ class Builder:
 
     `root` is the current document's tree as far as it has been built, also after an error; `line` the 1-based
     line of its first key; `started` the 1-based line where the document itself begins; `faults` what is wrong
-    with it; `nodes` the number of values so far.
+    with it; `nodes` the number of values so far; `nulls` whether the document has a null in it.
     """
 
-    __slots__ = ("faults", "get", "line", "nodes", "root", "started")
+    __slots__ = ("faults", "get", "line", "nodes", "nulls", "root", "started")
 
     def __init__(self, data: bytes, nodes: int = 0) -> None:
         self.get: Callable[[], Any] = CParser(data).get_event
@@ -53,6 +53,7 @@ class Builder:
         self.faults: list[Fault] = []
         self.root: Tree = None
         self.line = self.started = 1
+        self.nulls = False
         self.get()
 
     def next_document(self) -> bool:
@@ -60,7 +61,7 @@ class Builder:
 
         Raises yaml.YAMLError where libyaml gives up, AbandonError where this does.
         """
-        self.root, self.faults = None, []
+        self.root, self.faults, self.nulls = None, [], False
         event = self.get()
         if event.__class__ is StreamEndEvent:
             return False
@@ -128,6 +129,8 @@ def _mapping(builder: Builder, start: Any, into: dict[str, Tree], depth: int) ->
                 _check_properties(builder, event)
             if not event.style:
                 value = _number(builder, event) if value[:1] in NUMERIC else _word(value, value)
+                if value is None:
+                    builder.nulls = True
             into[key] = value
         elif kind is MappingStartEvent:
             child: dict[str, Tree] = {}

@@ -98,7 +98,7 @@ class _Reading:
             self.refuse(builder.faults, chunk, _rest(chunk, builder), shifts, builder.root)
             return
         if builder.root is not None:
-            self.documents.append(Document(self.index, chunk.line + builder.line, builder.root))
+            self.documents.append(Document(self.index, chunk.line + builder.line, builder.root, builder.nulls))
         self.index += 1
 
     def refuse(

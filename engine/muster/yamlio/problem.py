@@ -27,12 +27,13 @@ class Document:
     """One document that was read without a problem.
 
     `index` counts every document of the file from 0, also empty and broken ones; `line` is the 1-based line on
-    which its first key stands; `body` is always a mapping.
+    which its first key stands; `body` is always a mapping; `nulls` says whether any field in it is null.
     """
 
     index: int
     line: int
     body: dict[str, Tree]
+    nulls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
