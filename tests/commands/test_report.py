@@ -67,6 +67,23 @@ def test_two_adapters_share_the_ref_of_their_cluster(muster: Run, fleet: Repo) -
     }
 
 
+@pytest.mark.parametrize("name", ["zz/agents/a", "A", "a_b", "../a", "-a"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("report", "--adapter", "dns", "--observed-generation", "3", "--condition", "Available=True"),
+        ("heartbeat", "--remote", "hub.git", "--api-server", "http://127.0.0.1:1"),
+        ("detect", "--remote", "hub.git"),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_who_speaks_for_a_cluster_names_one(muster: Run, verb: tuple[str, ...], name: str) -> None:
+    code, _, err = muster(*verb, f"--cluster={name}")
+    assert code == 2
+    said = f"{name!r} is no name of a cluster", f"metadata.namespace does not have the required form: {name!r}"
+    assert any(text in err for text in said)
+
+
 def test_an_unknown_is_withheld_unless_it_is_asked_for(muster: Run, fleet: Repo) -> None:
     arguments = ("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
                  "--observed-generation", "1", "--condition", "Available=Unknown", *NOW)  # fmt: skip

@@ -99,6 +99,16 @@ def test_a_hostile_ref_costs_nobody_else_anything(repo: Repo) -> None:
     assert {f.file.partition(":")[0] for f in run.findings} == {"agents/b"}
 
 
+@pytest.mark.parametrize("name", ["agents/zz/agents/a", "agents/a/b", "x/agents/a", "Agents/a"])
+def test_a_branch_that_only_resembles_an_agents_speaks_for_nobody(repo: Repo, name: str) -> None:
+    """Whoever may write below `agents/zz/` is not a's agent, though the name ends like its own."""
+    repo.git("update-ref", "-d", "refs/heads/agents/a")
+    repo.commit_to(f"refs/heads/{name}", {"lease.yaml": lease("a", FRESH), "observed.yaml": observed("a")})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert available(run) == {"a": "Unknown", "b": "Unknown"}
+    assert [text.partition(": ")[0] for text in codes(run)] == [f"MUS121 {name}:"]
+
+
 def test_an_agent_of_karmada_renews_a_lease_that_is_named_after_its_cluster(repo: Repo) -> None:
     member = (
         "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: m}\n"

@@ -1,5 +1,6 @@
 """Agent refs: all read in one pass, and what a hostile one can do: nothing to the others."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -35,24 +36,57 @@ def read(repo: Repo) -> tuple[dict[str, bytes], tuple[Skipped, ...]]:
 def test_reads_every_agents_files_after_the_commits(repo: Repo) -> None:
     repo.commit_to("refs/heads/agents/b", {"clusters/b/lease.yaml": "b: 1\n", "note.txt": "no"})
     repo.commit_to("refs/heads/agents/a", {"z.yaml": "z: 1\n", "a/lease.yaml": "a: 1\n"})
-    repo.commit_to("refs/heads/agents/eu/west/1", {"lease.yaml": "w: 1\n"})
+    repo.commit_to("refs/heads/agents/west-1.eu", {"lease.yaml": "w: 1\n"})
     files, skipped = read(repo)
     assert list(files.items()) == [
         ("agents/a:a/lease.yaml", b"a: 1\n"),
         ("agents/a:z.yaml", b"z: 1\n"),
         ("agents/b:clusters/b/lease.yaml", b"b: 1\n"),
-        ("agents/eu/west/1:lease.yaml", b"w: 1\n"),
+        ("agents/west-1.eu:lease.yaml", b"w: 1\n"),
     ]
     assert skipped == ()
 
 
-def test_says_which_cluster_a_ref_speaks_for(repo: Repo) -> None:
-    repo.commit_to("refs/heads/agents/eu/prod", {"a.yaml": ""})
-    repo.commit_to("refs/remotes/origin/agents/us", {"a.yaml": ""})
-    repo.commit_to("refs/heads/team/agents/x", {"a.yaml": ""})
-    repo.commit_to("refs/remotes/origin/team/agents/x", {"a.yaml": ""})
-    refs = agent_refs(opened(repo))
-    assert [(ref.short, ref.cluster) for ref in refs] == [("agents/eu/prod", "eu/prod"), ("origin/agents/us", "us")]
+@pytest.mark.parametrize(
+    ("name", "cluster", "reason"),
+    [
+        ("refs/heads/agents/prod-eu.1", "prod-eu.1", None),
+        ("refs/remotes/origin/agents/us", "us", None),
+        ("refs/heads/agents/eu/prod", "", "no-cluster"),
+        ("refs/heads/agents/zz/agents/a", "", "no-cluster"),
+        ("refs/remotes/origin/agents/zz/agents/a", "", "no-cluster"),
+        ("refs/heads/agents/agents/a", "", "no-cluster"),
+        ("refs/heads/agents/A", "", "no-cluster"),
+        ("refs/heads/agents/a_b", "", "no-cluster"),
+        ("refs/heads/agents/a-", "", "no-cluster"),
+        ("refs/heads/agents/" + "a" * 200 + "." + "b" * 53, "", "no-cluster"),
+        ("refs/heads/Agents/a", "", "misplaced"),
+        ("refs/heads/team/agents/x", "", "misplaced"),
+        ("refs/remotes/origin/team/agents/x", "", "misplaced"),
+        ("refs/heads/origin/agents/a", "", "misplaced"),
+    ],
+)
+def test_one_ref_speaks_for_one_cluster_and_any_other_name_for_none(
+    repo: Repo, name: str, cluster: str, reason: str | None
+) -> None:
+    made = repo.git("commit-tree", "HEAD^{tree}", "-m", "x")
+    (repo.path / ".git/packed-refs").write_text(f"# pack-refs with: peeled fully-peeled sorted \n{made} {name}\n")
+    [ref] = agent_refs(opened(repo))
+    assert (ref.name, ref.cluster) == (name, cluster)
+    files, skipped = read(repo)
+    assert [one.reason for one in skipped] == ([reason] if reason else [])
+    assert list(files) == ([] if reason else [f"{ref.short}:main.yaml"])
+
+
+def test_peoples_branches_are_nobodys_business(repo: Repo) -> None:
+    for name in (
+        "refs/heads/agents-of-chaos",
+        "refs/remotes/agents/main",
+        "refs/heads/fix/agents",
+        "refs/tags/agents/a",
+    ):
+        repo.commit_to(name, {"a.yaml": ""})
+    assert agent_refs(opened(repo)) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +101,31 @@ def test_of_two_refs_for_a_cluster_the_newer_speaks(repo: Repo, local: str, remo
     repo.commit_to("refs/heads/agents/a", {"a.yaml": "local\n"}, date=local)
     repo.commit_to("refs/remotes/origin/agents/a", {"a.yaml": "remote\n"}, date=remote)
     assert [ref.short for ref in agent_refs(opened(repo))] == [chosen]
+
+
+PRESENT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_date_in_the_future_shadows_nobody(repo: Repo) -> None:
+    """A stranger's remote holds a branch of a's name, dated years ahead: a's own heartbeats go on counting."""
+    repo.commit_to("refs/remotes/origin/agents/a", {"a.yaml": "own\n"}, date="2025-12-31T23:59:00Z")
+    repo.commit_to("refs/remotes/other/agents/a", {"a.yaml": "forged\n"}, date="2031-01-01T00:00:00Z")
+    chosen, refused = sorted(agent_refs(opened(repo), PRESENT), key=lambda ref: bool(ref.refused))
+    assert chosen.short == "origin/agents/a"
+    assert (refused.short, refused.refused) == ("other/agents/a", ("dated-ahead", "origin/agents/a"))
+    # Once that instant has come it is a date like any other.
+    assert [ref.short for ref in agent_refs(opened(repo), datetime(2031, 1, 1, tzinfo=UTC))] == ["other/agents/a"]
+
+
+def test_a_clock_that_is_a_little_ahead_is_believed(repo: Repo) -> None:
+    repo.commit_to("refs/heads/agents/a", {"a.yaml": "local\n"}, date="2026-01-01T00:04:59Z")
+    repo.commit_to("refs/remotes/origin/agents/a", {"a.yaml": "remote\n"}, date="2026-01-01T00:00:00Z")
+    assert [ref.short for ref in agent_refs(opened(repo), PRESENT)] == ["agents/a"]
+
+
+def test_a_cluster_whose_only_ref_is_dated_ahead_is_still_heard(repo: Repo) -> None:
+    repo.commit_to("refs/heads/agents/a", {"a.yaml": "local\n"}, date="2031-01-01T00:00:00Z")
+    assert [(ref.short, ref.refused) for ref in agent_refs(opened(repo), PRESENT)] == [("agents/a", ())]
 
 
 def test_reads_them_from_a_bare_repository_and_a_clone(repo: Repo, tmp_path: Path) -> None:

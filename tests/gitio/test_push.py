@@ -190,20 +190,19 @@ def test_nothing_prompts(here: Repo, tmp_path: Path) -> None:
 
 def test_fetches_the_branch_and_the_agents_and_forgets_agents_that_left(here: Repo, remote: Repo) -> None:
     remote.commit_to("refs/heads/agents/a", {"lease.yaml": "a: 1\n"})
-    remote.commit_to("refs/heads/agents/eu/b", {"lease.yaml": "b: 1\n"})
+    remote.commit_to("refs/heads/agents/eu-b", {"lease.yaml": "b: 1\n"})
     repository = opened(here)
     before = here.git("config", "--list", "--local")
     assert fetch(repository, remote="origin", branch="main") == remote.tip("main")
-    assert [ref.short for ref in agent_refs(repository)] == ["origin/agents/a", "origin/agents/eu/b"]
+    assert [ref.short for ref in agent_refs(repository)] == ["origin/agents/a", "origin/agents/eu-b"]
     remote.git("update-ref", "-d", "refs/heads/agents/a")
-    remote.commit_to("refs/heads/agents/a/below", {"lease.yaml": "a: 1\n"})
-    remote.commit_to("refs/heads/agents/eu/b", {"lease.yaml": "b: 2\n"})
+    remote.commit_to("refs/heads/agents/a/below", {"lease.yaml": "a: 1\n"})  # stands where a branch stood
+    remote.commit_to("refs/heads/agents/eu-b", {"lease.yaml": "b: 2\n"})
     fetch(repository, remote="origin", branch="main")
     with CommitSnapshot(repository, resolve(repository, "origin/main"), agent_refs(repository)) as snapshot:
         assert {file.label: file.read() for file in snapshot.files()} == {
             "a.yaml": b"a: 1\n",
-            "origin/agents/a/below:lease.yaml": b"a: 1\n",
-            "origin/agents/eu/b:lease.yaml": b"b: 2\n",
+            "origin/agents/eu-b:lease.yaml": b"b: 2\n",
         }
     assert here.git("config", "--list", "--local") == before
     assert not (here.path / ".git/FETCH_HEAD").exists()

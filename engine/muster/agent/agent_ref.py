@@ -12,6 +12,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.push import remote_tip, scratch_repository
 from muster.gitio.rootref import remote_files, replace_remote
+from muster.model.agentref import agent_ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class AgentRef:
     @property
     def ref(self) -> str:
         """The full name."""
-        return f"refs/heads/agents/{self.cluster}"
+        return agent_ref(self.cluster)
 
     def look(self, known: Standing = NOTHING) -> Standing:
         """Return what the ref holds; `known` itself where it still points there. RepositoryError without an answer."""

@@ -15,6 +15,7 @@ from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository
 from muster.gitio.retry import jittered, retrying
 from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
+from muster.model.agentref import agent_ref
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
 from muster.model.times import format_time
@@ -101,7 +102,7 @@ def send(
 ) -> str:
     """Put a report on the cluster's agent ref, on a remote or here, and return the commit. RepositoryError where the
     remote does not take it or others keep being faster."""
-    ref = f"refs/heads/agents/{cluster}"
+    ref = agent_ref(cluster)
     path = f"reports/{report['metadata']['name']}.yaml"
     delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS, random=random.random)
     commit = retrying(

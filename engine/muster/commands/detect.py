@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.model.agentref import is_cluster_name
 from muster.model.kinds import BY_NAME, CLUSTERS
 from muster.model.times import parse_duration
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from muster.agent.reporters import Reporter
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
-_CLUSTER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _REMOTE_SECONDS = 30.0  # of one exchange with the remote: a ref of a few files
 
@@ -93,7 +93,7 @@ def command(
         raise click.UsageError(
             f"--lease-duration must be at least {RENEWALS} times --detect-period: it is renewed then."
         )
-    if not _CLUSTER.fullmatch(cluster) or not _CONDITION.fullmatch(type_):
+    if not is_cluster_name(cluster) or not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{cluster!r} is no name of a cluster, or {type_!r} no type of a condition.")
     detector = Detector(
         Bounded(_probe(command_, http, tcp, dns, dns_server, probe_timeout), probe_timeout),

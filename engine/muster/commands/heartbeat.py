@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.options import present
+from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def command(
     """
     from muster.gitio.errors import RepositoryError
 
+    if not is_cluster_name(cluster):
+        raise click.UsageError(f"{cluster!r} is no name of a cluster.")
     stop = Event()
     heart = _heart(cluster, remote, branch, _server(kubeconfig, api_server), stop, lease_duration,
                    (deployment, minimum_replicas), _mapping(status_file), csr)  # fmt: skip

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
+from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, CSR, LEASE, kind_of
@@ -25,11 +26,6 @@ _REQUESTER = ("extra", "groups", "uid", "username")
 _USER = "system:open-cluster-management:"
 
 
-def cluster_of_ref(ref: str) -> str:
-    """The cluster that an agent ref speaks for: what follows `agents/` in its name."""
-    return ref.rpartition("agents/")[2]
-
-
 def admitted(parts: Iterable[Part]) -> tuple[list[Part], list[Finding]]:
     """Return the parts that count, those of agents cut down to what an agent may say, and what was refused."""
     everything = list(parts)
@@ -40,7 +36,7 @@ def admitted(parts: Iterable[Part]) -> tuple[list[Part], list[Finding]]:
         if not part.source.ref:
             kept.append(part)
             continue
-        cluster = cluster_of_ref(part.source.ref)
+        cluster = cluster_of(part.source.ref)
         if reason := _foreign(part, cluster):
             findings.append(messages.refused_agent_part(part, reason))
             continue
@@ -95,7 +91,7 @@ def _own_name(part: Part, body: Tree, dropped: list[str]) -> tuple[Tree, list[st
 
     On a live hub these fields are the API server's to fill in.
     """
-    own = f"{_USER}{cluster_of_ref(part.source.ref)}:"
+    own = f"{_USER}{cluster_of(part.source.ref)}:"
     spec = mapping_at(body, "spec")
     refused = sorted(
         name

@@ -34,7 +34,12 @@ _PROBLEM_CODES = {
     "tag": "MUS011",
     "key": "MUS012",
 }
-_SKIPPED_CODES = {"symlink": "MUS020", "too-large": "MUS022"}
+_SKIPPED_CODES = {
+    "symlink": "MUS020", "too-large": "MUS022", "no-cluster": "MUS121", "misplaced": "MUS121", "dated-ahead": "MUS122",
+}  # fmt: skip
+_AGENTS_HINT = (
+    "an agent's branch is agents/<cluster>, with one cluster's name in lower case; rename or delete the branch"
+)
 _SKIPPED_TEXTS = {
     "symlink": ("symbolic link to {detail} is not followed", "commit the file itself, or ignore the link"),
     "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
@@ -44,6 +49,12 @@ _SKIPPED_TEXTS = {
     "submodule": ("submodules are not read", "name it in .musterignore, or commit its files"),
     "not-a-file": ("not a regular file ({detail})", "remove it, or name it in .musterignore"),
     "unreadable": ("the file could not be read: {detail}", "check its permissions"),
+    "no-cluster": ("the branch {detail} names no cluster, so nothing on it counts", _AGENTS_HINT),
+    "misplaced": ("the branch {detail} is no agent's, though it looks like one: nothing on it counts", _AGENTS_HINT),
+    "dated-ahead": (
+        "the newest commit lies in the future by its date, so {detail} speaks for the cluster",
+        "look who wrote it; a clock may be wrong",
+    ),
 }  # fmt: skip
 
 
@@ -89,7 +100,9 @@ def skipped(skip: Skipped) -> Finding:
     message, hint = _SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
     label = f"{skip.ref}:{skip.path}" if skip.ref else skip.path
     code = _SKIPPED_CODES.get(skip.reason, "MUS021")
-    return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint)
+    # A branch elsewhere is more likely a person's, who may name it so: it is said once, and is no fault.
+    severity = Severity.NOTE if skip.reason == "misplaced" else None
+    return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
 
 
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, Object, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
 from muster.gitio.repository import Repository
+from muster.model.agentref import misplaced, resembles, short_name, speaks_for
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 
@@ -25,8 +27,10 @@ MAX_ENTRIES: Final = 1000  # files and directories of one ref: an agent reports 
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
 _TREE: Final = b"40000"
-_LOCAL: Final = "refs/heads/agents/"
-_REMOTE: Final = "refs/remotes/*/agents/**"  # a remote's name is one component: `team/agents/x` is a person's branch
+_LOCAL: Final = "refs/heads/"
+_REMOTE: Final = "refs/remotes/"
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
 _BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
 _COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 _COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
@@ -34,44 +38,71 @@ _COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class AgentRef:
-    """One agent's ref.
+    """One agent's ref, or one whose name only resembles an agent's.
 
-    `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `cluster` what follows
-    `agents/`, which may have slashes in it.
+    `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
+    ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts.
     """
 
     name: str
     commit: str
+    refused: tuple[str, str] | tuple[()] = ()
 
     @property
     def cluster(self) -> str:
-        """The cluster that the ref speaks for."""
-        return self.name.partition("/agents/")[2]
+        """The cluster that the ref speaks for; empty for none."""
+        return speaks_for(self.name)
 
     @property
     def short(self) -> str:
         """`agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it."""
-        return self.name.removeprefix("refs/").partition("/")[2]
+        return short_name(self.name)
 
 
-def agent_refs(repository: Repository) -> tuple[AgentRef, ...]:
-    """Return the agents' refs, one per cluster, sorted by name.
+def agent_refs(repository: Repository, present: datetime | None = None) -> tuple[AgentRef, ...]:
+    """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
 
     Local branches and remote-tracking ones count alike. Where several speak for one cluster, the commit with the
-    later committer date does (on a tie the remote's): a clone may hold a heartbeat not yet pushed, or an old copy.
+    later committer date does (on a tie the remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A
+    date that lies ahead of `present` (the clock on the wall: refs are what stands now) is nobody's: whoever gave
+    himself one would shadow the cluster's own ref until then.
     """
     done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE)
-    refs = [AgentRef(name, "") for name in _BROKEN.findall(done.stderr)]
-    by_cluster: dict[str, list[AgentRef]] = {}
+    listed = [("", name) for name in _BROKEN.findall(done.stderr)]
     for record in os.fsdecode(done.stdout).splitlines():
         commit, _, name = record.partition(" ")
+        listed.append((commit, name))
+    refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
+    for commit, name in listed:
+        if not resembles(name):
+            continue
         ref = AgentRef(name, commit)
-        by_cluster.setdefault(ref.cluster, []).append(ref)
+        if not ref.cluster:
+            where = "misplaced" if misplaced(name) else "no-cluster"
+            refs.append(AgentRef(name, commit, (where, ref.short)))
+        elif not commit:
+            refs.append(ref)
+        else:
+            by_cluster.setdefault(ref.cluster, []).append(ref)
     rivals = [ref.commit for same in by_cluster.values() if len(same) > 1 for ref in same]
     dates = _commit_dates(repository, rivals)
+    latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
     for same in by_cluster.values():
-        refs.append(max(same, key=lambda ref: (dates.get(ref.commit, 0), not ref.name.startswith(_LOCAL), ref.name)))
+        refs.extend(_elected(same, dates, latest))
     return tuple(sorted(refs, key=lambda ref: ref.name))
+
+
+def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:
+    """Yield the ref that speaks for a cluster, and those that would have but for a date that lies ahead."""
+    ahead = {ref for ref in same if dates.get(ref.commit, 0) > latest}
+    chosen = max(
+        [ref for ref in same if ref not in ahead] or same,
+        key=lambda ref: (dates.get(ref.commit, 0), not ref.name.startswith(_LOCAL), ref.name),
+    )
+    yield chosen
+    for ref in sorted(ahead - {chosen}, key=lambda ref: ref.name):
+        if chosen not in ahead and ref.commit != chosen.commit:
+            yield AgentRef(ref.name, ref.commit, ("dated-ahead", chosen.short))
 
 
 class AgentFiles:
@@ -96,9 +127,11 @@ class AgentFiles:
             yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
 
     def _roots(self, refs: Sequence[AgentRef]) -> Iterator["_Found"]:
-        sound = [ref for ref in refs if ref.commit]
+        sound = [ref for ref in refs if ref.commit and not ref.refused]
         for ref in refs:
-            if not ref.commit:
+            if ref.refused:
+                self._refuse(ref.short, *ref.refused)
+            elif not ref.commit:
                 self._refuse(ref.short, "unreadable", "git calls the ref broken")
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
             if isinstance(answer, UnreadableError):

@@ -63,6 +63,14 @@ _TABLE = (
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
     Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
+    Code("MUS121", _W, "branch of no agent",
+         "An agent's branch is `agents/<cluster>`: one cluster, named in lower case as Kubernetes does. A branch with "
+         "anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`) speaks for "
+         "nobody, and nothing on it counts. Outside of `agents/` that is only a note: it may be a person's branch."),
+    Code("MUS122", _W, "agent's commit from the future",
+         "Where several branches speak for one cluster, the one with the later commit counts. This commit is dated "
+         "more than five minutes ahead, so another branch counts: a wrong clock, or an attempt to shadow the cluster's "
+         "own branch."),
     # -- 2xx: schema and references
     Code("MUS201", _E, "unknown field", "The schema has no such field. The nearest name is given where there is one."),
     Code("MUS202", _E, "wrong type", "The value has another type than the schema's."),

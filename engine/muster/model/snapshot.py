@@ -16,7 +16,8 @@ class Skipped:
     """A path that could hold an object but was not read.
 
     `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `submodule`, `not-a-file`,
-    `conflict` (unmerged in the index) and `unreadable`; `detail` says more (a link's target, a size, an error).
+    `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced` and
+    `dated-ahead`; `detail` says more (a link's target, a size, an error).
     `path` is escaped for display where its bytes are not printable. It is empty where a whole ref was
     left out.
     """
