@@ -53,7 +53,7 @@ _KEPT_AS_STORED = ("Accepted", "SameTime")
 
 def run(directory: Path) -> list[Outcome]:
     """Run every case of every YAML file of this form in a directory."""
-    return [_outcome(case) for case in cases(directory)]
+    return [judge(case) for case in cases(directory)]
 
 
 def cases(directory: Path) -> Iterator[Json]:
@@ -65,7 +65,7 @@ def cases(directory: Path) -> Iterator[Json]:
         yield from document["cases"] if isinstance(document, dict) else document
 
 
-def _outcome(case: Json) -> Outcome:
+def judge(case: Json) -> Outcome:
     area = f"{case['area']} ({case['seed_status']})"
     skip = next((reason for name, reason in SKIPPED.items() if case["given"].get(name)), None)
     if skip:

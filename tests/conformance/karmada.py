@@ -38,7 +38,7 @@ _CODES: Mapping[str, tuple[str, ...]] = {
 
 def run(directory: Path) -> list[Outcome]:
     """Run every case of every file of Karmada's form in a directory."""
-    return [_outcome(case) for case in cases(directory)]
+    return [judge(case) for case in cases(directory)]
 
 
 def cases(directory: Path) -> Iterator[Case]:
@@ -57,7 +57,7 @@ _Texts.yaml_implicit_resolvers = {
 }
 
 
-def _outcome(case: Case) -> Outcome:
+def judge(case: Case) -> Outcome:
     area = case["area"]
     for skipped, reason in SKIPPED.items():
         if area.split(".")[0] == skipped:

@@ -1,0 +1,119 @@
+"""Do the adapters look at what a case expects? Each expectation is altered one leaf at a time, and must then fail.
+
+An adapter that recomputes an expectation, or passes over a key, hides what muster does. `python -m
+tests.conformance.mutation AREA --cases DIR` lists the alterations that nobody notices; the test beside this holds each
+adapter to noticing nearly all, and to the list of the others.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.conformance import hive, hyperfleet, karmada, ocm
+from tests.conformance.report import Outcome
+
+Json = Any
+Step = str | int
+
+#: Explanations for people, which nothing is held to.
+PROSE = frozenset({"note"})
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """An adapter as the mutations see it: its cases, and the outcome of one of them."""
+
+    cases: Callable[[Path], list[Json]]
+    judge: Callable[[Json], Outcome]
+
+
+AREAS: Mapping[str, Area] = {
+    "hive": Area(hive.load, hive.judge),
+    "hyperfleet": Area(lambda directory: list(hyperfleet.cases(directory)), hyperfleet.judge),
+    "karmada": Area(lambda directory: list(karmada.cases(directory)), karmada.judge),
+    "ocm": Area(lambda directory: list(ocm.cases(directory)), ocm.judge),
+}
+
+
+@dataclass(slots=True)
+class Noticed:
+    """How many alterations were tried, and where nobody noticed: `case: path = value`."""
+
+    tried: int = 0
+    missed: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """The share of alterations that were noticed, in percent."""
+        return 100.0 if not self.tried else 100 * (self.tried - len(self.missed)) / self.tried
+
+
+def noticed(area: Area, directory: Path) -> Noticed:
+    """Alter every expectation of every case that passes, one leaf at a time."""
+    found = Noticed()
+    for case in area.cases(directory):
+        if area.judge(case).status != "passed":
+            continue
+        for path, value in leaves(case["expect"]):
+            found.tried += 1
+            altered = {**case, "expect": with_leaf(case["expect"], path, other(value))}
+            if area.judge(altered).status == "passed":
+                found.missed.append(f"{case['id']}: {'.'.join(map(str, path))} = {value!r}")
+    return found
+
+
+def leaves(tree: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Json]]:
+    """Every leaf of an expectation with its path; an empty mapping or list is one."""
+    if isinstance(tree, dict) and tree:
+        for name, child in tree.items():
+            if path or name not in PROSE:
+                yield from leaves(child, (*path, name))
+    elif isinstance(tree, list) and tree:
+        for index, child in enumerate(tree):
+            yield from leaves(child, (*path, index))
+    elif path:
+        yield path, tree
+
+
+def other(value: Json) -> Json:
+    """A value of the same type that says something else."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, list):
+        return ["another"]
+    if isinstance(value, dict):
+        return {"another": "another"}
+    swapped = {"True": "False", "False": "True", "Unknown": "True"}
+    return swapped.get(value, f"{value}x") if isinstance(value, str) else "another"
+
+
+def with_leaf(tree: Json, path: tuple[Step, ...], value: Json) -> Json:
+    """A copy of the tree with another leaf."""
+    copy = deepcopy(tree)
+    here = copy
+    for step in path[:-1]:
+        here = here[step]
+    here[path[-1]] = value
+    return copy
+
+
+def main() -> int:
+    """Print what nobody notices."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.mutation")
+    parser.add_argument("area", choices=sorted(AREAS))
+    parser.add_argument("--cases", type=Path, default=Path(__file__).parent / "cases")
+    options = parser.parse_args()
+    found = noticed(AREAS[options.area], options.cases)
+    sys.stdout.write("".join(f"not noticed: {line}\n" for line in found.missed))
+    sys.stdout.write(f"{options.area}: {found.share:.1f} % of {found.tried} alterations noticed\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
