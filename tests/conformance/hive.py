@@ -550,15 +550,21 @@ def judge(case: Tree) -> Outcome:
     return outcome_of(case, "hive", case["id"])
 
 
-def outcome_of(case: Tree, compatibility: str, name: str) -> Outcome:
-    """Run one case by one rulebook and compare what it asserts."""
+def _mismatches(case: Tree, compatibility: str) -> Iterator[Mismatch]:
+    """What of a case is otherwise than expected."""
     files = repository(case, compatibility=compatibility)
     result = Result(case, evaluate_snapshot(MemorySnapshot(files), parse_time(case["given"]["now"])))
-    mismatches = [
-        (what, wanted, have)
-        for what, wanted, have in (*_COMPARE[case["reconcile"]["kind"]](result), *_error_mismatch(result))
-        if wanted != have
-    ]
+    for what, wanted, have in (*_COMPARE[case["reconcile"]["kind"]](result), *_error_mismatch(result)):
+        if wanted != have:
+            yield what, wanted, have
+
+
+def outcome_of(case: Tree, compatibility: str, name: str) -> Outcome:
+    """Run one case by one rulebook and compare what it asserts."""
+    try:
+        mismatches = list(_mismatches(case, compatibility))
+    except Exception as error:  # noqa: BLE001 - a case that breaks the adapter is a failed one, the others go on
+        return Outcome(case["area"], name, "failed", actual=f"{type(error).__name__}: {error}")
     if not mismatches:
         return Outcome(case["area"], name, "passed")
     expected = "; ".join(f"{what} {wanted}" for what, wanted, _ in mismatches)

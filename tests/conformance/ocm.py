@@ -326,11 +326,12 @@ def judge(case: Json) -> Outcome:
     for applies, reason in SKIPPED:
         if applies(case):
             return Outcome(area, name, "skipped", actual=reason)
-    expect = expectation(case)
-    if not set(expect) - {"error"} and (reason := _nothing_left(case)):
-        return Outcome(area, name, "skipped", actual=reason)
     with tempfile.TemporaryDirectory() as folder:
+        expect: Json = None
         try:
+            expect = expectation(case)
+            if not set(expect) - {"error"} and (reason := _nothing_left(case)):
+                return Outcome(area, name, "skipped", actual=reason)
             fleet = CaseFleet(case, Path(folder))
             problems = list(_problems(expect, fleet))
         except Exception as error:  # noqa: BLE001 - a crash is a failure like any other
