@@ -1,8 +1,10 @@
 """accept, deny and taint: one field, one commit, every comment where it was."""
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.commands.conftest import Run
 from tests.support.git import Repo, new_repository
@@ -29,9 +31,10 @@ spec:
 PROPOSAL = """\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
-metadata: {name: edge, labels: {region: eu}}
-spec: {hubAcceptsClient: false, leaseDurationSeconds: 120}
+metadata: {name: edge, labels: {region: eu, cluster.open-cluster-management.io/clusterset: prod}}
+spec: {hubAcceptsClient: false, leaseDurationSeconds: 120, taints: []}
 """
+SET = "cluster.open-cluster-management.io/clusterset"
 
 
 @pytest.fixture
@@ -79,22 +82,59 @@ def test_deny_takes_it_back(fleet: Repo, muster: Run) -> None:
     ]
 
 
-def test_a_cluster_of_which_only_its_agent_spoke_gets_a_file_with_what_it_proposed(fleet: Repo, muster: Run) -> None:
-    main = fleet.git("rev-parse", "HEAD")
-    fleet.git("checkout", "--quiet", "--orphan", "agents/edge")
-    fleet.git("rm", "-rfq", ".")
-    fleet.commit({"cluster.yaml": PROPOSAL})
-    fleet.git("checkout", "--quiet", "main")
-    assert fleet.git("rev-parse", "HEAD") == main
-    code, out, err = muster("accept", "--repo", fleet.path, "--clusters", "edge")
+@pytest.fixture
+def asking(fleet: Repo) -> Repo:
+    """A cluster of which only its agent has spoken."""
+    fleet.commit_to("refs/heads/agents/edge", {"cluster.yaml": PROPOSAL})
+    return fleet
+
+
+def test_a_cluster_of_which_only_its_agent_spoke_gets_a_file_with_what_it_proposed(asking: Repo, muster: Run) -> None:
+    code, out, err = muster("accept", "--repo", asking.path, "--clusters", "edge")
     assert (code, err) == (0, "")
     assert "accepted, written to clusters/edge/cluster.yaml" in out
-    text = (fleet.path / "clusters/edge/cluster.yaml").read_text()
+    text = (asking.path / "clusters/edge/cluster.yaml").read_text()
     assert "hubAcceptsClient: true" in text
     assert "leaseDurationSeconds: 120" in text
-    assert "region: eu" in text
-    code, out, _ = muster("render", "ManagedCluster/edge", "--repo", fleet.path, "-o", "yaml")
+    code, out, _ = muster("render", "ManagedCluster/edge", "--repo", asking.path, "-o", "yaml")
     assert "HubAcceptedManagedCluster" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [
+        ((), {}),
+        (("--label", "region"), {"region": "eu"}),
+        (("--label", f"region,{SET}"), {"region": "eu", SET: "prod"}),
+        (("--with-labels",), {"region": "eu", SET: "prod"}),
+    ],
+    ids=["none", "one", "two", "all"],
+)
+@pytest.mark.parametrize("declared", [False, True], ids=["new", "declared"])
+def test_labels_decide_what_runs_on_a_cluster_so_they_are_taken_over_only_when_told(
+    asking: Repo, muster: Run, options: tuple[str, ...], taken: dict[str, str], declared: bool
+) -> None:
+    if declared:
+        asking.commit({"clusters/edge/cluster.yaml": CLUSTER.partition("---")[0].replace("name: a", "name: edge")})
+    code, out, err = muster("accept", "--repo", asking.path, "--clusters", "edge", *options)
+    assert (code, err) == (0, "")
+    body = yaml.safe_load((asking.path / "clusters/edge/cluster.yaml").read_text())
+    assert body["metadata"].get("labels", {}) == taken
+    assert [key for key in ("region=eu", f"{SET}=prod") if key in out] == ["region=eu", f"{SET}=prod"]
+    assert ("not taken over" in out) is (len(taken) < 2)
+    assert ("taken over\n" in out) is bool(taken)
+    code, out, _ = muster("render", "ManagedCluster/edge", "--repo", asking.path, "-o", "json")
+    # The agent goes on asking for what it was not given, and that is named; the set is the default one until then.
+    assert json.loads(out)["objects"][0]["metadata"].get("labels", {}) == {SET: "default", **taken}
+    findings = muster("validate", "--repo", asking.path, "--rev", "HEAD")
+    assert ("may not set metadata.labels" in "".join(map(str, findings))) is (len(taken) < 2)
+
+
+def test_a_label_for_which_no_agent_asks_is_a_slip(asking: Repo, muster: Run) -> None:
+    code, _, err = muster("accept", "--repo", asking.path, "--clusters", "edge", "--label", "regoin")
+    assert code == 1
+    assert "no agent of edge asks for the label 'regoin'" in err
+    assert "did you mean 'region'?" in err
 
 
 @pytest.mark.parametrize(

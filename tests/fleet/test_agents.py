@@ -156,3 +156,100 @@ def test_an_agent_is_believed_to_be_its_own_clusters_and_nobody_else(repo: Repo,
     refused = {finding.message.partition("may not set ")[2] for finding in run.findings if finding.code == "MUS106"}
     assert ("spec.groups of CertificateSigningRequest/r; it is ignored" in refused) is True
     assert ("spec.username of CertificateSigningRequest/r; it is ignored" in refused) is not kept
+
+
+SET = "cluster.open-cluster-management.io/clusterset"
+HELPS_ITSELF = {
+    "the set": (f"metadata: {{name: new, labels: {{{SET}: prod}}}}", f"metadata.labels ({SET})"),
+    "any label": ("metadata: {name: new, labels: {env: prod, region: eu}}", "metadata.labels (env, region)"),
+    "disruption allowed": (
+        "metadata: {name: new, annotations: {muster.dev/allow-disruption: 'until 2030-01-01T00:00:00Z: why not'}}",
+        "metadata.annotations",
+    ),
+    "on its way out": (
+        "metadata: {name: new, deletionTimestamp: '2025-01-01T00:00:00Z'}",
+        "metadata.deletionTimestamp",
+    ),
+    "held": ("metadata: {name: new, finalizers: [x/y]}", "metadata.finalizers"),
+    "owned": (
+        "metadata: {name: new, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: y}]}",
+        "metadata.ownerReferences",
+    ),
+    "acceptance": ("spec: {hubAcceptsClient: true}", "spec.hubAcceptsClient"),
+    "taints": ("spec: {taints: [{key: a, effect: NoSelect}]}", "spec.taints"),
+    "a lease for ever": ("spec: {leaseDurationSeconds: 2000000000}", "spec.leaseDurationSeconds"),
+    "the hub's word": (
+        "status: {conditions: [{type: HubAcceptedManagedCluster, status: 'True'}]}",
+        "status.conditions[HubAcceptedManagedCluster]",
+    ),
+    "synced clocks": (
+        "status: {conditions: [{type: ManagedClusterConditionClockSynced, status: 'True'}]}",
+        "status.conditions[ManagedClusterConditionClockSynced]",
+    ),
+    "bookkeeping": ("status: {muster: {leaseDurationSeconds: 9}}", "status.muster"),
+    "actions": ("status: {remedyActions: []}", "status.remedyActions"),
+}
+
+
+@pytest.mark.parametrize("declared", [False, True], ids=["asking", "declared"])
+@pytest.mark.parametrize("wished", HELPS_ITSELF)
+def test_an_agent_does_not_help_itself(repo: Repo, wished: str, declared: bool) -> None:
+    """Nor where the fleet takes all comers, and no person looks at what they ask for."""
+    text, field = HELPS_ITSELF[wished]
+    parts = {"metadata": "metadata: {name: new}", "spec": "spec: {hubAcceptsClient: false}"}
+    parts[text.partition(":")[0]] = text
+    wish = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n" + "\n".join(parts.values())
+    repo.commit({"fleet.yaml": FLEET, **({"clusters/new/cluster.yaml": cluster("new")} if declared else {})})
+    plain = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: new}\n"
+    repo.commit_to("refs/heads/agents/new", {"c.yaml": plain + "spec: {hubAcceptsClient: false}\n"})
+    before = muster.evaluate(repo.path, NOW, "HEAD")
+    repo.commit_to("refs/heads/agents/new", {"c.yaml": wish + "\n"})
+    after = muster.evaluate(repo.path, NOW, "HEAD")
+    assert body_of(after, "new")["metadata"] == body_of(before, "new")["metadata"]
+    assert body_of(after, "new")["spec"] == body_of(before, "new")["spec"]
+    assert after.files == before.files
+    # Where people say the very same, there is nothing to refuse.
+    said = [f"MUS106 agents/new:c.yaml: the agent of new may not set {field} of ManagedCluster/new; it is ignored"]
+    assert codes(after) == ([] if field == "spec.hubAcceptsClient" and declared else said)
+
+
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {registration: {autoAccept: true}}
+"""
+
+
+def test_a_ref_of_a_thousand_labels_fills_nobodys_screen(repo: Repo) -> None:
+    labels = ", ".join(f"l{n}: x" for n in range(1000))
+    wish = cluster("new", accepts=False).replace("name: new", f"name: new, labels: {{{labels}}}")
+    repo.commit_to("refs/heads/agents/new", {"c.yaml": wish})
+    (found,) = codes(muster.evaluate(repo.path, NOW, "HEAD"))
+    assert "990 more" in found
+    assert len(found) < 250
+
+
+def request(name: str, for_: str, username: str) -> str:
+    """A request for a certificate."""
+    return (
+        REQUEST.replace("name: r", f"name: {name}")
+        .replace("cluster-name: a", f"cluster-name: {for_}")
+        .format(username=username, group="g")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"), [("b-x", "b"), ("a-x", "a"), ("b", "b"), ("x", "a"), ("a-b-x", "a"), ("ab-x", "a")]
+)
+def test_no_agent_takes_the_name_of_anothers_request(repo: Repo, name: str, owner: str) -> None:
+    """Requests have no namespace: two agents that use one name would set each other's fields."""
+    for who in ("a", "b"):
+        repo.commit_to(
+            f"refs/heads/agents/{who}", {"csr.yaml": request(name, who, f"system:open-cluster-management:{who}:x")}
+        )
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    (made,) = (body for body in run.objects if body["kind"] == "CertificateSigningRequest")
+    assert made["metadata"]["labels"]["open-cluster-management.io/cluster-name"] == owner
+    refused = next(text for text in codes(run) if "has a request of that name" in text)
+    assert refused.startswith(f"MUS106 agents/{'b' if owner == 'a' else 'a'}:")

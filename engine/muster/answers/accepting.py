@@ -1,26 +1,51 @@
 """Accepting and denying clusters: the hub's half of the double opt-in, as an edit of `hubAcceptsClient`.
 
 Source: seed 002. A cluster that only its agent has spoken of so far gets a file, with what the agent proposed; from
-then on only its status is taken from the agent. Denying a cluster that was never accepted writes that down too, so that
-`registration.autoAccept` does not take it.
+then on only its status is taken from the agent. Labels that the agent asks for are named, and taken over when the
+person says so: they decide in which set the cluster is and which work comes to it. Denying a cluster that was never
+accepted writes that down too, so that `registration.autoAccept` does not take it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from muster.answers.editing import Draft, EditRefusedError
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.names import did_you_mean
 from muster.model.tree import dig, mapping_at
 
 _FIELD = ("spec", "hubAcceptsClient")
 
 
-def accept(draft: Draft, clusters: Iterable[str]) -> None:
-    """Let clusters in. EditRefusedError for one that nobody has heard of, or that is being removed."""
-    for name in clusters:
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which of the labels that agents ask for are taken over: all, or those of these keys."""
+
+    every: bool = False
+    keys: tuple[str, ...] = ()
+
+    def takes(self, key: str) -> bool:
+        """Whether a label is taken over."""
+        return self.every or key in self.keys
+
+
+NO_LABELS = Labels()
+
+
+def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) -> None:
+    """Let clusters in. EditRefusedError for one that nobody has heard of, or that is being removed, and for a label
+    for which none of them asks."""
+    names = list(clusters)
+    asked = {key for name in names for key in draft.fleet.asked.get(MANAGED_CLUSTER.id(name), {})}
+    given = {key for name in names for key in _given(draft, name)}
+    if unknown := [key for key in labels.keys if key not in asked | given]:
+        hint = did_you_mean(unknown[0], asked) or "labels of your own go into the cluster's file"
+        raise EditRefusedError(f"no agent of {', '.join(names)} asks for the label {unknown[0]!r}", hint)
+    for name in names:
         obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
         if obj is not None and obj.deleting:
             raise EditRefusedError(f"{obj.id} is being removed", "let the removal end, then register it again")
-        _answer(draft, name, accepted=True)
+        _answer(draft, name, accepted=True, labels=labels)
 
 
 def deny(draft: Draft, clusters: Iterable[str]) -> None:
@@ -29,17 +54,38 @@ def deny(draft: Draft, clusters: Iterable[str]) -> None:
         _answer(draft, name, accepted=False)
 
 
-def _answer(draft: Draft, name: str, *, accepted: bool) -> None:
+def _given(draft: Draft, name: str) -> Mapping[str, str]:
+    obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
+    return obj.labels if obj is not None else {}
+
+
+def _answer(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
     id_ = MANAGED_CLUSTER.id(name)
     part = draft.part_with(id_, *_FIELD)
     word = "accepted" if accepted else "denied"
+    asked = draft.fleet.asked.get(id_, {}) if accepted else {}
+    taken = {key: value for key, value in asked.items() if labels.takes(key)}
     if part is None:
         path = f"clusters/{name}/cluster.yaml"
         body = draft.fleet.objects[id_].body
-        metadata = {"name": name, **{key: body["metadata"][key] for key in ("labels",) if key in body["metadata"]}}
+        metadata = {"name": name, **({"labels": taken} if taken else {})}
         spec = {**mapping_at(body, "spec"), "hubAcceptsClient": accepted}
         draft.create(path, {"apiVersion": body["apiVersion"], "kind": id_.kind, "metadata": metadata, "spec": spec})
         draft.told.append(f"{id_}: {word}, written to {path}")
-    elif dig(part.body, *_FIELD) is not accepted:
-        draft.set(part, _FIELD, accepted)
-        draft.told.append(f"{id_}: {word} in {part.source.path}")
+    else:
+        if dig(part.body, *_FIELD) is not accepted:
+            draft.set(part, _FIELD, accepted)
+            draft.told.append(f"{id_}: {word} in {part.source.path}")
+        for key, value in taken.items():
+            draft.set(part, ("metadata", "labels", key), value)
+    if taken:
+        draft.told.append(f"{id_}: its agent asked for {_listed(taken)}, taken over")
+    if left := {key: value for key, value in asked.items() if key not in taken}:
+        draft.told.append(
+            f"{id_}: its agent asks for {_listed(left)}, not taken over: labels decide what runs on a cluster; "
+            "--label KEY or --with-labels takes them"
+        )
+
+
+def _listed(labels: Mapping[str, str]) -> str:
+    return f"the label{'s' if len(labels) > 1 else ''} " + ", ".join(f"{k}={v}" for k, v in sorted(labels.items()))

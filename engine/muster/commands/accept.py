@@ -6,20 +6,27 @@ from pathlib import Path
 import click
 
 from muster.commands import options
-from muster.commands.edits import clusters_option, edit_once, edit_options
+from muster.commands.edits import clusters_option, edit_once, edit_options, names
 
 
 @click.command()
 @options.repo_option
 @clusters_option
+@click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
+              help="Take over this label, for which the agent asks. May be repeated.")  # fmt: skip
+@click.option("--with-labels", is_flag=True, help="Take over all labels for which the agents ask.")
 @edit_options
-def command(repo: Path, clusters: tuple[str, ...], branch: str | None, push: bool, remote: str) -> int:
+def command(
+    repo: Path, clusters: tuple[str, ...], labels: tuple[str, ...], with_labels: bool,
+    branch: str | None, push: bool, remote: str,
+) -> int:  # fmt: skip
     """Let clusters into the fleet: set hubAcceptsClient in their files, and commit that.
 
-    A cluster that only its agent has spoken of gets a file, with what the agent proposed. One that is accepted already
-    stays as it is.
+    A cluster that only its agent has spoken of gets a file, with the lease duration and the client configs that the
+    agent proposed. Labels that it asks for decide what runs on it, so they are named, and taken over only with --label
+    or --with-labels; taints are never. A cluster that is accepted already stays as it is.
     """
-    from muster.answers.accepting import accept
+    from muster.answers.accepting import Labels, accept
 
-    change = partial(accept, clusters=clusters)
+    change = partial(accept, clusters=clusters, labels=Labels(with_labels, labels))
     return edit_once(repo, change, f"Accept {', '.join(clusters)}", branch=branch, push=push, remote=remote)

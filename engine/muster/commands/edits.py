@@ -58,6 +58,8 @@ def edit_once(repo: Path, change: "Change", subject: str, *, branch: str | None,
         return 1
     if done.commit is None:
         click.echo("nothing to do")
+        for line in done.told:
+            click.echo(f"  {line}")
         return 0
     click.echo(f"{done.commit[:12]} {subject}")
     for line in done.told:

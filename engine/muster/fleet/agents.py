@@ -5,10 +5,12 @@ and the agent's other parts still count. Once people declare the cluster, only i
 what it wished for when it registered is history (seed 002: both sides opt in, mutually untrusted in the beginning).
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from muster.fleet import messages
+from muster.fleet.agent_fields import cut
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
@@ -17,33 +19,41 @@ from muster.model.kinds import CLUSTERS, CSR, LEASE, kind_of
 from muster.model.source import Part
 from muster.model.tree import Tree, mapping_at
 
-_IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
-#: What an agent may propose when it registers its cluster.
-_PROPOSED = frozenset(("hubAcceptsClient", "leaseDurationSeconds", "managedClusterClientConfigs"))
 
-#: Who made a request for a certificate.
-_REQUESTER = ("extra", "groups", "uid", "username")
-_USER = "system:open-cluster-management:"
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The parts that count, those of agents cut down to what an agent may say, and what was refused.
+
+    `asked`: the labels that agents ask for, by cluster. Nothing of them counts.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    asked: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
 
 
-def admitted(parts: Iterable[Part]) -> tuple[list[Part], list[Finding]]:
-    """Return the parts that count, those of agents cut down to what an agent may say, and what was refused."""
+def admitted(parts: Iterable[Part]) -> Admitted:
+    """Judge the input parts of a snapshot: people's all count, agents' as far as they are their own."""
     everything = list(parts)
-    declared = {part.id for part in everything if not part.source.ref and "spec" in part.body}
-    kept: list[Part] = []
-    findings: list[Finding] = []
+    declared: dict[ObjectId, list[Tree]] = defaultdict(list)
+    for part in everything:
+        if not part.source.ref and "spec" in part.body:
+            declared[part.id].append(part.body)
+    named = _named(everything)
+    found = Admitted()
     for part in everything:
         if not part.source.ref:
-            kept.append(part)
+            found.parts.append(part)
             continue
         cluster = cluster_of(part.source.ref)
-        if reason := _foreign(part, cluster):
-            findings.append(messages.refused_agent_part(part, reason))
+        if reason := _foreign(part, cluster) or _taken(part, cluster, named):
+            found.findings.append(messages.refused_agent_part(part, reason))
             continue
-        body, dropped = _allowed(part, declared)
-        findings.extend(messages.refused_agent_field(part, cluster, field) for field in dropped)
-        kept.append(replace(part, body=body))
-    return kept, findings
+        left = cut(part, cluster, declared.get(part.id, ()))
+        found.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
+        found.asked.setdefault(part.id, {}).update(left.labels)
+        found.parts.append(replace(part, body=left.body))
+    return found
 
 
 def _foreign(part: Part, cluster: str) -> str:
@@ -63,50 +73,24 @@ def _foreign(part: Part, cluster: str) -> str:
     return "" if labelled in (None, cluster) else f"its label {CLUSTER_NAME} is {labelled!r}"
 
 
-def _allowed(part: Part, declared: set[ObjectId]) -> tuple[Tree, list[str]]:
-    """Cut a part down to what the agent may say; also return the fields that it may not, for findings."""
-    kind = kind_of(part.id)
-    sections = frozenset(kind.reported) | _IDENTITY
-    dropped = sorted(set(part.body) - sections)
-    body = {name: value for name, value in part.body.items() if name in sections}
-    if kind is CSR:
-        return _own_name(part, body, dropped)
-    if kind not in CLUSTERS:
-        return body, dropped
-    if part.id in declared or "spec" not in kind.reported:
-        # People's word on spec and labels stands alone; no conflict, because the agent's was only a request.
-        return _status_only(part, body), dropped
-    spec = mapping_at(body, "spec")
-    if spec:
-        refused = sorted(
-            name for name in spec if name not in _PROPOSED or (name, spec[name]) == ("hubAcceptsClient", True)
-        )
-        dropped.extend(f"spec.{name}" for name in refused)
-        body["spec"] = {name: value for name, value in spec.items() if name not in refused}
-    return body, dropped
+def _named(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
+    """Whose a request is where agents of several clusters use one name for theirs.
 
-
-def _own_name(part: Part, body: Tree, dropped: list[str]) -> tuple[Tree, list[str]]:
-    """Of who it is, an agent may say that it is its cluster's: nobody vouches for more than the right to push there.
-
-    On a live hub these fields are the API server's to fill in.
+    Requests have no namespace, so an agent could take another's name and drown its request. The cluster after which
+    it is named has it (upstream: `<cluster>-...`), else the first by name.
     """
-    own = f"{_USER}{cluster_of(part.source.ref)}:"
-    spec = mapping_at(body, "spec")
-    refused = sorted(
-        name
-        for name in _REQUESTER
-        if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(own))
-    )
-    if refused:
-        body = {**body, "spec": {name: value for name, value in spec.items() if name not in refused}}
-    return body, [*dropped, *(f"spec.{name}" for name in refused)]
+    users: dict[ObjectId, set[str]] = defaultdict(set)
+    for part in parts:
+        if part.source.ref and kind_of(part.id) is CSR and not _foreign(part, cluster := cluster_of(part.source.ref)):
+            users[part.id].add(cluster)
+    return {id_: _namesake(id_.name, clusters) for id_, clusters in users.items() if len(clusters) > 1}
 
 
-def _status_only(part: Part, body: Tree) -> Tree:
-    return {
-        "apiVersion": body["apiVersion"],
-        "kind": body["kind"],
-        "metadata": {"name": part.id.name},
-        **({"status": body["status"]} if "status" in body else {}),
-    }
+def _namesake(name: str, clusters: set[str]) -> str:
+    own = [cluster for cluster in clusters if name == cluster or name.startswith(f"{cluster}-")]
+    return max(own, key=len) if own else min(clusters)
+
+
+def _taken(part: Part, cluster: str, named: Mapping[ObjectId, str]) -> str:
+    owner = named.get(part.id, cluster)
+    return "" if owner == cluster else f"cluster {owner!r} has a request of that name; begin it with {cluster + '-'!r}"

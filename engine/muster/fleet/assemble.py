@@ -38,9 +38,9 @@ def assemble(snapshot: Snapshot) -> Fleet:
     broken = set(reading.broken)
     previous, derived_paths = _previous(reading)
     objects: dict[ObjectId, Object] = {}
-    inputs, refused = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
-    findings.extend(refused)
-    for id_, parts in _grouped(inputs).items():
+    inputs = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
+    findings.extend(inputs.findings)
+    for id_, parts in _grouped(inputs.parts).items():
         if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
             findings.append(messages.undeclared(id_, parts[0]))
             continue
@@ -58,6 +58,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
         builtin={id_: obj for id_, obj in builtin_objects().items() if id_ not in objects},
         broken=frozenset(broken),
         unidentified=reading.unidentified,
+        asked=inputs.asked,
         findings=tuple(findings),
         derived_files=reading.derived_files,
         derived_paths=derived_paths,

@@ -33,6 +33,7 @@ class Fleet:
     `compiled`: its policies, once `muster.fleet.validate` has compiled them.
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
+    `asked`: the labels that agents ask for, by cluster: nothing of them counts until a person gives them.
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
     `base`: the same fleet at the base revision, for rules that compare (None where there is none).
     """
@@ -44,6 +45,7 @@ class Fleet:
     compiled: Compiled = NOTHING
     broken: frozenset[ObjectId] = frozenset()
     unidentified: bool = False
+    asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> blob id, everything under derived/
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)

@@ -232,9 +232,15 @@ def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
         "MUS106",
         f"the agent of {cluster} may not set {field} of {part.id}; it is ignored",
         Place(part.source.label, part.line, 1),
-        hint="a person sets it in the repository" if field != "spec.hubAcceptsClient" else "a person accepts a cluster",
+        hint=_ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository"),
         object_=part.id,
     )
+
+
+_ASK_A_PERSON = {
+    "spec.hubAcceptsClient": "a person accepts a cluster",
+    "metadata.labels": "labels decide what runs on a cluster: a person gives them, or muster accept --label KEY",
+}
 
 
 def second_fleet(part: Part, first: Place) -> Finding:

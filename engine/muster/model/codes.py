@@ -57,9 +57,11 @@ _TABLE = (
          "As with kubectl, a namespaced object that names no namespace is in `default`, and the namespace of a "
          "cluster-scoped one is dropped. The first is said only of what speaks of a cluster by its namespace."),
     Code("MUS105", _E, "unsupported version", "The kind is known, this version of it is not."),
-    Code("MUS106", _W, "speaks for another cluster",
-         "A part on an agent's ref speaks for something that is not that agent's own. It is refused; the agent's "
-         "other parts still count."),
+    Code("MUS106", _W, "not the agent's to say",
+         "A part on an agent's ref speaks for something that is not that agent's own, or sets what places work on its "
+         "cluster or lets it off: labels (the set's among them), annotations, taints, acceptance, finalizers and marks "
+         "of deletion, conditions that the hub decides. It is refused; what else the agent says still counts. "
+         "`muster accept --label KEY` takes a label over."),
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
     Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
