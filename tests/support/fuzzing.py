@@ -228,7 +228,7 @@ def _tables(run: Run) -> None:
 
 
 def _caught(settled: Settled, seed: int) -> Iterator[Fault]:
-    for found in (*settled.first.findings, *settled.last.findings):
+    for found in (*settled.first.findings, *settled.findings):
         if found.code in FAULTS:
             yield Fault(found.message.rpartition(" at ")[2], found.message[:160], seed)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from muster.answers.publish.memory import memory_of
 from muster.decide import pipeline
 from muster.decide.garbage import without_collection
-from muster.decide.render import changed_files
+from muster.decide.render import Rendered, changed, render
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet, sorted_objects
 from muster.fleet.validate import validate
@@ -40,7 +40,16 @@ class Run:
     @cached_property
     def files(self) -> dict[str, str | None]:
         """Derived files that differ from the snapshot's, by path; None: to be removed."""
-        return changed_files(self.fleet)
+        return changed(self.fleet, self._rendered)
+
+    @property
+    def unwritten(self) -> list[Finding]:
+        """The faults of muster in writing files: those stay as they are."""
+        return self._rendered.findings
+
+    @cached_property
+    def _rendered(self) -> Rendered:
+        return render(self.fleet)
 
     @cached_property
     def pulses(self) -> list[Tree]:

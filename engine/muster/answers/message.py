@@ -26,12 +26,18 @@ def commit_message(run: Run, found: Sequence[Change]) -> str:
     if len(found) > _MOST_LINES:
         body.append(f"… and {len(found) - _MOST_LINES} more")
     body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
-    trailers = [
-        f"Muster-Now: {format_time(run.now)}",
-        f"Muster-Source: {run.commit or 'none'}",
-        f"Muster-Policies: {policies_digest(run.fleet)}",
-    ]
+    trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
     return "\n".join([subject, "", *_plain(body), "", *trailers]) + "\n"
+
+
+def plain_message(run: Run, files: int) -> str:
+    """Return a message that says no more than how many files change."""
+    subject = f"{files} derived files updated" if files != 1 else "1 derived file updated"
+    return "\n".join([subject, "", *_trailers(run)]) + "\n"
+
+
+def _trailers(run: Run) -> list[str]:
+    return [f"Muster-Now: {format_time(run.now)}", f"Muster-Source: {run.commit or 'none'}"]
 
 
 def policies_digest(fleet: Fleet) -> str:

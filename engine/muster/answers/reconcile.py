@@ -5,17 +5,19 @@ answer to another question.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster.answers.landing import find_ground, land, target_branch
-from muster.answers.message import commit_message
+from muster.answers.message import commit_message, plain_message
 from muster.answers.publish.memory import read_memory
 from muster.answers.settle import Settled, settle
+from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository
+from muster.model.finding import Finding
 
 __all__ = ["Attempts", "Reconciled", "reconcile", "target_branch"]
 
@@ -61,6 +63,15 @@ def reconcile(
     )
 
 
+def _message(settled: Settled) -> tuple[str, frozenset[Finding]]:
+    """The commit's message; where muster fails to write it, a plain one, and the finding that says so."""
+    try:
+        return commit_message(settled.last, settled.changes), frozenset()
+    except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
+        told = of_stage("writing the commit message", error, "the commit has a plain one")
+        return plain_message(settled.last, len(settled.files)), frozenset((told,))
+
+
 def _once(
     repository: Repository, now: Callable[[], datetime], branch: str, remote: str | None, attempt: int
 ) -> Reconciled | None:
@@ -73,7 +84,9 @@ def _once(
         commit = base
     else:
         files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
-        commit = build_commit(repository, files, commit_message(settled.last, settled.changes), base)
+        message, faults = _message(settled)
+        settled = replace(settled, faults=settled.faults | faults)
+        commit = build_commit(repository, files, message, base)
     landed = land(repository, ground, commit, tuple(settled.files))
     if landed is None:
         return None

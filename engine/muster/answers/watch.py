@@ -14,6 +14,7 @@ from muster.answers.attempts import patient
 from muster.answers.changes import summary
 from muster.answers.publish.publish import next_look, publish_due
 from muster.answers.reconcile import Reconciled, reconcile
+from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
@@ -21,8 +22,12 @@ from muster.model.times import format_time
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
+#: What a run leaves to do at its own instant cannot change before the next second.
+SHORTEST_SLEEP = timedelta(seconds=1)
 #: When pulses that a sink did not take are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
+#: How often the refs are looked at where the system does not tell of changes.
+DEAF_SECONDS = 5.0
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 
 Say: TypeAlias = Callable[[str], None]
@@ -53,17 +58,23 @@ class Watcher:
             for line in publication.lines():
                 self._say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
-            self._due = next_look(done.settled.last)
+            self._due = _not_at_once(next_look(done.settled.last))
             if publication.failures:
                 again = _present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
-            self._failures += 1
-            self._due = _present() + min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LAST_BACK_OFF)
-            self._seen = self._state_or_none()
+            self._back_off()
             self._say(f"{format_time(_present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
+            self._back_off()
+            self._say(f"{format_time(_present())} a fault in muster, not in your fleet: {told(error)}")
         if self._remote is not None:
             self._next_fetch = _present() + self._interval
+
+    def _back_off(self) -> None:
+        self._failures += 1
+        self._due = _present() + min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LAST_BACK_OFF)
+        self._seen = self._state_or_none()
 
     def pause(self) -> float:
         """Seconds to sleep when nothing wakes it before."""
@@ -79,7 +90,7 @@ class Watcher:
     def _state_or_none(self) -> object:
         try:
             return self._state()
-        except RepositoryError:
+        except Exception:  # noqa: BLE001 - it has failed before, and was told
             return None
 
     def _tell(self, done: Reconciled) -> None:
@@ -87,9 +98,12 @@ class Watcher:
             self._say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.left_behind:
             self._say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
-        errors = [found for found in done.settled.last.findings if found.severity.value == "error"]
+        errors = [found for found in done.settled.findings if found.severity.value == "error"]
         if errors and done.commit:
             self._say(f"  {len(errors)} errors; see muster validate")
+        for found in errors:
+            if is_fault(found):
+                self._say(f"  {found.code}: {found.message}")
 
 
 def watch(repository: Repository, branch: str, remote: str | None, interval: timedelta, stop: Event, say: Say) -> int:
@@ -114,12 +128,21 @@ def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
 
     places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
     # No filter: the usual one passes over everything in .git.
-    events = changes(
-        *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False
-    )
-    for _ in events:
-        wake.set()
+    try:
+        events = changes(
+            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False
+        )
+        for _ in events:
+            wake.set()
+    except Exception:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
+        while not stop.wait(DEAF_SECONDS):
+            wake.set()
     wake.set()
+
+
+def _not_at_once(instant: datetime | None) -> datetime | None:
+    """An instant at which to look again: a second from now at the earliest, whatever a run asks for."""
+    return None if instant is None else max(instant, _present() + SHORTEST_SLEEP)
 
 
 def _present() -> datetime:

@@ -118,11 +118,20 @@ def _complain(message: str, hint: str = "") -> None:
 
 
 def _fault(error: Exception) -> None:
-    """A fault of ours: the traceback goes where a report can pick it up, the terminal gets the sentence."""
+    """A fault of ours: the traceback goes where a report can pick it up, the terminal gets the sentence.
+
+    What an exception says may hold anything; passwords and tokens are left out of it.
+    """
+    import os
     import traceback
     from tempfile import NamedTemporaryFile
 
+    from muster.model.secrets import without_secrets
+
+    whole = without_secrets("".join(traceback.format_exception(error)), os.environ)
+
     with NamedTemporaryFile("w", prefix="muster-fault-", suffix=".txt", delete=False, encoding="utf-8") as report:
-        report.write("".join(traceback.format_exception(error)))
-    _complain(f"a fault in muster, not in your fleet: {type(error).__name__}: {error}",
+        report.write(whole)
+    said = without_secrets(f"{type(error).__name__}: {error}", os.environ)
+    _complain(f"a fault in muster, not in your fleet: {said}",
               f"Nothing was written. Please report it with the file {report.name}.")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from muster.commands.outcome import report
+from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
     from muster.answers.editing import Change
@@ -65,7 +66,7 @@ def edit_once(repo: Path, change: "Change", subject: str, *, branch: str | None,
     for line in done.told:
         click.echo(f"  {line}")
     if done.pushed:
-        click.echo(f"pushed to {remote}")
+        click.echo(f"pushed to {without_secrets(remote)}")
     if done.left_behind:
         click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
     return 0

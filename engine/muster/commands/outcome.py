@@ -1,17 +1,24 @@
-"""How commands end: findings on standard error, and the exit code that they mean."""
+"""How commands end: findings on standard error, and the exit code that they mean.
+
+A fault of ours that was caught on the way exits like one that was not: with 3. What it did not touch is done.
+"""
 
 from collections.abc import Sequence
 
 import click
 
+from muster.commands.cli import FAULT
 from muster.model.finding import Finding, Severity
 
 
 def report(findings: Sequence[Finding], *, quiet: bool = False) -> int:
-    """Print findings on standard error unless `quiet`; return 1 where any is an error, else 0."""
+    """Print findings on standard error unless `quiet`; return 3 for a fault of ours, 1 for any other error, else 0."""
+    from muster.fleet.faults import is_fault
     from muster.output.findings import findings_text, tally
 
     if findings and not quiet:
         click.echo(findings_text(findings), err=True)
         click.echo(tally(findings), err=True)
+    if any(map(is_fault, findings)):
+        return FAULT
     return int(any(found.severity is Severity.ERROR for found in findings))

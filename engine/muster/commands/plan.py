@@ -43,7 +43,7 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
             )
         print_held([(_label(held), _short(held["effect"]), held["reason"]) for held in settled.last.held])
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
-    code = report(settled.last.findings)
+    code = report(settled.findings)
     return 1 if exit_code and settled.files else code
 
 

@@ -12,6 +12,7 @@ from muster.commands import options
 from muster.commands.cache import use_cache
 from muster.commands.outcome import report
 from muster.commands.progress import working
+from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
     from muster.answers.reconcile import Reconciled
@@ -67,10 +68,10 @@ def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, 
     else:
         click.echo("nothing to do")
     if done.pushed:
-        click.echo(f"pushed to {remote}")
+        click.echo(f"pushed to {without_secrets(remote or '')}")
     publish(repository, done, remote)
     if done.left_behind:
         click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:
         click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
-    return report(done.settled.last.findings)
+    return report(done.settled.findings)

@@ -1,5 +1,6 @@
 """`muster watch`: reconcile on every change of the repository, and whenever time alone changes something."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -38,5 +39,6 @@ def command(repo: Path, branch: str | None, push: bool, remote: str, interval: f
 
 
 def _say(line: str) -> None:
-    click.echo(line)
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # whoever read our output is gone, or the disk is full: the fleet is not
+        click.echo(line)
+        sys.stdout.flush()

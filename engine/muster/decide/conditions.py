@@ -14,6 +14,7 @@ from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes, generation_of
 from muster.decide.transitions import condition
 from muster.fleet.expressions import Text
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import OBSERVED, At, ConditionPolicy, Guard, Rule
@@ -43,8 +44,8 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
     scopes, failures = Scopes.of(fleet, now), Failures()
     targets = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds}
-    for obj in fleet.of(*(kind for kind in ALL if kind.counted or kind in targets)):
-        yield from object_conditions(scopes, obj, now, failures)
+    objects = fleet.of(*(kind for kind in ALL if kind.counted or kind in targets))
+    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures))
     yield from failures.findings()
 
 

@@ -29,6 +29,7 @@ from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Decision, Path
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, mapping_at
@@ -38,18 +39,20 @@ SUSPECT = "ObserverSuspect"
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 _BECAUSE = Because("budgets")
 
-#: Tells which clusters a stage would disrupt, whether the effect stands already or not.
-Wishes: TypeAlias = Callable[[Fleet, datetime], Iterable[ObjectId]]
+#: Tells which clusters a stage would disrupt, whether the effect stands already or not; findings are faults of ours.
+Wishes: TypeAlias = Callable[[Fleet, datetime], Iterable[ObjectId | Finding]]
 WISHES: tuple[Wishes, ...] = (taints.wishes, taint_policies.wishes, remedies.wishes)
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide which budgets hold, and what the Fleet says about it."""
     budgets = budgets_of(fleet)
     id_ = fleet_id(fleet)
     past = _past(fleet, id_)
     known = holdings(fleet.before(past, *STATE), budgets)
-    disrupted = {wish for wishes in WISHES for wish in wishes(fleet, now)}
+    wished = {wish for wishes in WISHES for wish in wishes(fleet, now)}
+    disrupted = {wish for wish in wished if not isinstance(wish, Finding)}
+    yield from (found for found in wished if isinstance(found, Finding))
     groups = list(_groups(fleet, budgets))
     found = [
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None

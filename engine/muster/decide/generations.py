@@ -9,11 +9,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 from muster.decide.adapters import is_deleting
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
 from muster.model.kinds import ALL
 from muster.model.tree import Tree, dig
 
@@ -22,12 +25,15 @@ _COUNTED = tuple(kind for kind in ALL if kind.counted)
 _BECAUSE = Because("generations")
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision | Finding]:
     """Decide `metadata.generation` of every object whose kind is counted."""
-    for obj in fleet.of(*_COUNTED):
-        digest = wish_digest(obj.spec, deleting=is_deleting(fleet, obj))
-        yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, digest), _BECAUSE)
-        yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
+    yield from each(fleet.of(*_COUNTED), partial(_counted, fleet))
+
+
+def _counted(fleet: Fleet, obj: Object) -> Iterator[Decision]:
+    digest = wish_digest(obj.spec, deleting=is_deleting(fleet, obj))
+    yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, digest), _BECAUSE)
+    yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
 
 def _generation(fleet: Fleet, obj: Object, digest: str) -> int:

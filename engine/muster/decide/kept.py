@@ -3,20 +3,74 @@
 An object with an error in it is not decided anew: nobody knows what it should be. Its previous derived part is
 decided again, word for word (with the Lease that is awaited from a broken cluster), so that the later stages still
 see a cluster's conditions and taints, and a typo in one file moves nothing.
+
+What a stage had derived that fails as a whole, through a fault of ours, is decided again likewise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, LEASE, ListKeys, kind_of
-from muster.model.tree import Tree
+from muster.model.kinds import (
+    ADAPTER_REPORT,
+    ALL,
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_POOL,
+    CLUSTERS,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    MULTI_CLUSTER_INGRESS,
+    NODE_POOL,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    Kind,
+    ListKeys,
+    kind_of,
+)
+from muster.model.tree import Tree, dig
 
 _BROKEN = Because("kept", text="the object has an error, so it keeps its last derived state")
+_FAULT = Because("kept", text="muster could not decide this, through a fault of its own, so it stays as it is")
 _MISSING = Because("kept", text="a file could not be read that may hold this object, so it keeps its derived state")
+_METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
+#: What each stage derives, by kind: whole sections, fields, or elements of keyed lists.
+DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]] = {
+    "kept": ((ALL, (_METADATA, _SPEC, _STATUS)),),
+    "finalizing": (((NODE_POOL,), (("metadata", "deletionTimestamp"),)),),
+    "generations": ((ALL, (("metadata", "generation"), ("metadata", "annotations"))),),
+    "registration": (
+        ((MANAGED_CLUSTER,), (("spec", "hubAcceptsClient"), ("metadata", "annotations"), _CONDITIONS)),
+        ((MANAGED_CLUSTER, FLEET), (("status", "muster", "leaseDurationSeconds"),)),
+        ((LEASE,), (_METADATA, _SPEC)),
+    ),
+    "reports": (
+        ((ADAPTER_REPORT,), (_STATUS,)),
+        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"),)),
+    ),
+    "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
+    "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
+    "taints": ((CLUSTERS, (("spec", "taints"),)),),
+    "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),
+    "remedies": ((CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"))),),
+    "traffic": (((MULTI_CLUSTER_INGRESS,), (("status", "serviceLocations"), ("status", "trafficBlockClusters"))),),
+    "sets": (
+        ((MANAGED_CLUSTER,), (("metadata", "labels"),)),
+        ((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (_SPEC, _STATUS)),
+    ),
+    "placements": (((PLACEMENT, PLACEMENT_DECISION), (_METADATA, _STATUS)),),
+    "pools": (((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (_METADATA, _SPEC, _STATUS)),),
+    "pulses": (),
+    "held": ((ALL, (("status", "muster", "held"),)),),
+}
+#: Kinds of which objects exist that nobody but muster declares.
+_OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 
 def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
@@ -30,8 +84,31 @@ def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
             yield from _again(id_, fleet.previous[id_], _MISSING)
 
 
+def of_stage(fleet: Fleet, name: str) -> Iterator[Decision]:
+    """Decide again what the last run derived of all that a stage derives, but for what this run has decided already."""
+    for kinds, paths in DERIVES.get(name, ()):
+        wanted = {(kind.group, kind.name) for kind in kinds}
+        for id_ in sorted(fleet.previous):
+            if (id_.group, id_.kind) in wanted and (id_ in fleet.objects or kind_of(id_) in _OWN):
+                yield from _at_paths(fleet, id_, paths)
+
+
+def _at_paths(fleet: Fleet, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> Iterator[Decision]:
+    decided = fleet.decisions(id_)
+    for path in paths:
+        value = dig(fleet.previous[id_], *path)
+        if value is not None:
+            for decision in _decisions(id_, value, path, _FAULT):
+                if decision.path not in decided:
+                    yield decision
+
+
 def _again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:
-    for path, value in _leaves(body, kind_of(id_).list_keys, ()):
+    yield from _decisions(id_, body, (), because)
+
+
+def _decisions(id_: ObjectId, tree: Tree, at: Path, because: Because) -> Iterator[Decision]:
+    for path, value in _leaves(tree, kind_of(id_).list_keys, at):
         if path[0] in ("apiVersion", "kind") or path in (("metadata", "name"), ("metadata", "namespace")):
             continue
         yield Decision(id_, path, value, because)

@@ -16,10 +16,12 @@ from muster.decide.removal import removal
 from muster.decide.transitions import condition
 from muster.decide.valve import stretched
 from muster.fleet.acceptance import ACCEPTED_ON, automatic
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
@@ -30,21 +32,22 @@ _BECAUSE = Because("registration")
 _AUTOMATIC = Because("registration", text="the Fleet accepts clusters of which nobody has said anything else")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide acceptance, joining, the leases that are waited for and how long they last, and removals."""
     leases = leases_by_cluster(fleet)
-    accepted = []
-    for obj in fleet.of(MANAGED_CLUSTER):
+    clusters = fleet.of(MANAGED_CLUSTER)
+
+    def registered(obj: Object) -> Iterator[Decision]:
         decision = _acceptance(fleet, obj, now)
         if decision is not None:
             yield decision
             yield from _automatically(fleet, obj, now)
             yield from _joined(fleet, obj, leases.get(obj.id.name), now)
-            if obj.spec.get("hubAcceptsClient") is True:
-                accepted.append(obj)
             if obj.id.name not in leases and not obj.deleting:
                 yield from _awaited_lease(fleet, obj, now)
-    yield from stretched(fleet, accepted)
+
+    yield from each(clusters, registered)
+    yield from stretched(fleet, [obj for obj in clusters if obj.spec.get("hubAcceptsClient") is True])
     yield from removal(fleet, now)
 
 

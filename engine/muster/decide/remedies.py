@@ -13,6 +13,7 @@ from typing import TypeAlias
 from muster.decide.budgets import Allowance, allowance, in_service
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.remedies import Remedy
@@ -37,17 +38,14 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the actions of every cluster."""
     asking = Asking.of(fleet, now)
     allowed = allowance(fleet, now)
-    for obj in fleet.clusters():
-        yield from cluster_actions(asking, allowed, obj)
+    yield from each(fleet.clusters(), lambda obj: cluster_actions(asking, allowed, obj))
     yield from asking.failures.findings()
 
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
+def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters on which some Remedy asks for an action, whether it stands or not."""
     asking = Asking.of(fleet, now)
-    for obj in fleet.clusters():
-        if in_service(obj) and asking.pairs(obj):
-            yield obj.id
+    yield from each(fleet.clusters(), lambda obj: [obj.id] if in_service(obj) and asking.pairs(obj) else [])
 
 
 @dataclass(frozen=True)

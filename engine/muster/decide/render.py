@@ -1,31 +1,57 @@
 """From decisions to derived files: what a commit would write and remove."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from muster.fleet import faults
 from muster.fleet.derived import blob_id, derived_body, derived_path, derived_text
 from muster.fleet.fleet import Fleet
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 
 _YAML = (".yaml", ".yml", ".json")
 
 
-def derived_files(fleet: Fleet) -> Mapping[str, str]:
-    """Return every derived file of the fleet as decided, by path."""
-    files: dict[str, str] = {}
+@dataclass
+class Rendered:
+    """Derived files by path. `kept` are those that stay as they are because muster failed on their objects, which
+    `findings` tell."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def render(fleet: Fleet) -> Rendered:
+    """Return every derived file of the fleet as decided."""
+    done = Rendered()
     for id_ in sorted(fleet.decided):
-        body = derived_body(id_, fleet.decided[id_])
-        if body is not None:
-            files[derived_path(id_, fleet.settings.shards)] = derived_text(body)
-    return files
+        try:
+            _render(fleet, id_, done)
+        except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
+            done.findings.append(faults.of_object(fleet.objects.get(id_) or _Named(id_), error))
+            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+    return done
 
 
-def changed_files(fleet: Fleet) -> dict[str, str | None]:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    id: ObjectId
+
+
+def _render(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
+    body = derived_body(id_, fleet.decided[id_])
+    if body is not None:
+        done.files[derived_path(id_, fleet.settings.shards)] = derived_text(body)
+
+
+def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
     """Return the derived files that differ from the snapshot's; None means: to be removed.
 
     Only YAML and JSON files are muster's to remove: a person's note under `derived/` stays.
     """
-    wanted = derived_files(fleet)
-    changed: dict[str, str | None] = {
-        path: text for path, text in wanted.items() if fleet.derived_files.get(path) != blob_id(text)
+    found: dict[str, str | None] = {
+        path: text for path, text in rendered.files.items() if fleet.derived_files.get(path) != blob_id(text)
     }
-    changed.update({path: None for path in fleet.derived_files if path not in wanted and path.endswith(_YAML)})
-    return dict(sorted(changed.items()))
+    stay = rendered.files.keys() | rendered.kept
+    found.update({path: None for path in fleet.derived_files if path not in stay and path.endswith(_YAML)})
+    return dict(sorted(found.items()))

@@ -14,11 +14,13 @@ from datetime import datetime
 from muster.decide.registration import ACCEPTED
 from muster.decide.transitions import condition
 from muster.fleet.facets import Facets
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.selectors import LabelSelector
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed
 from muster.model.decision import Because, Decision, Path
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.model.tree import Tree, mapping_at
@@ -68,7 +70,7 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
     return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, the membership of clusters without one, and what sets and bindings say."""
     clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
     for obj in clusters:
@@ -81,8 +83,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
     yield from _built_in(fleet, shown)
     for name in sorted(sets.selectors.keys() & shown):
         yield _emptiness(fleet, name, len(sets.members(name, labels)), now)
-    for obj in bindings:
-        yield _bound(fleet, obj, sets, now)
+    yield from each(bindings, lambda obj: [_bound(fleet, obj, sets, now)])
 
 
 def _built_in(fleet: Fleet, shown: Collection[str]) -> Iterator[Decision]:

@@ -15,10 +15,12 @@ from datetime import datetime
 from muster.decide.budgets import Allowance, allowance
 from muster.decide.remedies import conditions_of
 from muster.decide.taints import DISRUPTIVE, TaintKey, taints_by_key
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.taint_policies import EFFECTS, ClusterTaintPolicy, taint_policies
 from muster.model.decision import Because, Decision, Held, Path
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_TAINT_POLICY
 from muster.model.times import format_time
@@ -27,26 +29,32 @@ from muster.model.tree import Tree, mappings_at
 LATCHED: Path = ("status", "muster", "latched")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the latching taints of every cluster."""
     policies, allowed = taint_policies(fleet), allowance(fleet, now)
-    for obj in fleet.clusters():
+
+    def latching(obj: Object) -> Iterator[Decision | Held]:
         cluster = _Cluster.of(fleet, obj)
         if policies or cluster.latched:
             yield from cluster.apply(policies, allowed, now)
 
+    yield from each(fleet.clusters(), latching)
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
+
+def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters that a latching taint keeps work away from, whether it stands or is to be added."""
     policies = taint_policies(fleet)
     unlimited = Allowance(fleet, now, (), ())
-    for obj in fleet.clusters():
+
+    def wished(obj: Object) -> Iterator[ObjectId]:
         cluster = _Cluster.of(fleet, obj)
         if policies or cluster.latched:
             for _ in cluster.apply(policies, unlimited, now):
                 pass
             if any(effect in DISRUPTIVE for _, effect in cluster.latched):
                 yield obj.id
+
+    yield from each(fleet.clusters(), wished)
 
 
 @dataclass

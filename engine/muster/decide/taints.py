@@ -15,6 +15,7 @@ from muster.decide.budgets import Allowance, allowance
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.scope import Scopes
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import TaintPolicy, TaintRule
@@ -39,23 +40,29 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster."""
     scopes, failures, allowed = Scopes.of(fleet, now), Failures(), allowance(fleet, now)
     uncertain = fleet.uncertain(TAINT_POLICY)
-    for obj in fleet.clusters():
+
+    def tainted(obj: Object) -> Iterator[Decision | Held]:
         taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
         decisions = list(taints.own())
         decisions.extend(taints.of_policies(scopes))
         yield from taints.within(allowed, decisions)
         if uncertain:
             yield from taints.kept({decision.path for decision in decisions if decision.value is not None})
+
+    yield from each(fleet.clusters(), tainted)
     yield from failures.findings()
 
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId]:
+def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters that some policy keeps work away from, whether the taint stands or not."""
     scopes, failures = Scopes.of(fleet, now), Failures()
-    for obj in fleet.clusters():
+
+    def wished(obj: Object) -> Iterator[ObjectId]:
         taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
         if any(_disrupts(decision) for decision in taints.of_policies(scopes)):
             yield obj.id
+
+    yield from each(fleet.clusters(), wished)
 
 
 def _disrupts(decision: Decision) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from muster.decide.budgets import Allowance, allowance
 from muster.decide.remedies import ACTIONS
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import LOCATIONS, TRAFFIC_CONTROL, Located, locate, unserved
 from muster.fleet.objects import Object
@@ -25,8 +26,7 @@ _BECAUSE = Because("traffic")
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
     allowed = allowance(fleet, now)
-    for ingress in fleet.of(MULTI_CLUSTER_INGRESS):
-        yield from ingress_traffic(fleet, allowed, ingress)
+    yield from each(fleet.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(fleet, allowed, ingress))
 
 
 def ingress_traffic(fleet: Fleet, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:

@@ -6,11 +6,13 @@ finding that names both places, and break that object alone.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.agents import admitted
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import merge, overlay
 from muster.fleet.objects import Object
@@ -44,7 +46,13 @@ def assemble(snapshot: Snapshot) -> Fleet:
         if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
             findings.append(messages.undeclared(id_, parts[0]))
             continue
-        obj, conflicts = assemble_object(id_, parts)
+        assembled = attempt(parts[0], partial(assemble_object, id_, parts))
+        if isinstance(assembled, Finding):
+            findings.append(assembled)
+            broken.add(id_)
+            objects[id_] = Object(id_, parts[0].body, tuple(parts))
+            continue
+        obj, conflicts = assembled
         objects[id_] = obj
         if conflicts:
             broken.add(id_)

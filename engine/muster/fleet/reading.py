@@ -7,7 +7,7 @@ and `kind` is somebody else's and is passed over in silence.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from muster.fleet import messages
+from muster.fleet import faults, messages
 from muster.fleet.derived import FOLDER
 from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
@@ -46,7 +46,11 @@ def read(snapshot: Snapshot) -> Reading:
     for source in snapshot.files():
         if _hidden(source.path):
             continue
-        read_file(reading, source, layer_of(source))
+        try:
+            read_file(reading, source, layer_of(source))
+        except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
+            reading.findings.append(faults.of_file(source, error))
+            reading.unidentified = True
     reading.findings.extend(messages.skipped(skipped) for skipped in snapshot.skipped)
     # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
     reading.unidentified |= any(skipped.reason in ("too-large", "unreadable") for skipped in snapshot.skipped)

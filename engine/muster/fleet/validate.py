@@ -1,13 +1,16 @@
 """Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from muster.fleet import messages
 from muster.fleet.admission import admission_findings, compile_admissions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
+from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import lint_ingresses
 from muster.fleet.merge import overlay
@@ -45,6 +48,8 @@ from muster.model.kinds import (
 )
 from muster.model.source import Layer
 
+_P = TypeVar("_P")
+
 #: Decided without a policy: by registration and the fleet-wide stages, and what agents are expected to report.
 _ALWAYS_KNOWN = frozenset((
     "HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable",
@@ -63,10 +68,10 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     """
     findings = list(fleet.findings)
     broken = set(fleet.broken)
-    for id_ in sorted(fleet.objects):
-        if id_ not in broken and (found := schema_findings(_as_declared(fleet, fleet.objects[id_]))):
-            findings.extend(found)
-            broken.add(id_)
+    sound = (fleet.objects[id_] for id_ in sorted(fleet.objects) if id_ not in broken)
+    violations = list(each(sound, lambda obj: schema_findings(_as_declared(fleet, obj))))
+    findings.extend(violations)
+    broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
     compiled = compile_policies(checked)
     own = [*compiled.findings, *_own_findings(checked, compiled)]
@@ -78,19 +83,23 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     broken.update(errors_of(refused) & fleet.objects.keys())
     placements, found = compile_placements(checked)
     findings.extend(found)
+    broken.update(one.object for one in found if one.object and is_fault(one))
     compiled = replace(compiled, placements=placements)
     return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """What is wrong with sound objects beside each other."""
-    for obj in fleet.of(CLUSTER_TAINT_POLICY):
-        yield from taint_policy_findings(obj, fleet.settings)
-    yield from set_findings(fleet)
-    yield from request_findings(fleet)
-    yield from override_findings(fleet)
-    yield from policy_params_findings(fleet)
-    yield from lint_ingresses(fleet, compiled.remedies)
+    yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
+    lints: tuple[Callable[[], Iterable[Finding]], ...] = (
+        lambda: set_findings(fleet),
+        lambda: request_findings(fleet),
+        lambda: override_findings(fleet),
+        lambda: policy_params_findings(fleet),
+        lambda: lint_ingresses(fleet, compiled.remedies),
+    )
+    for lint in lints:
+        yield from guarded("checking the fleet", lint, "one check is left out")
 
 
 def _as_declared(fleet: Fleet, obj: Object) -> Object:
@@ -120,20 +129,20 @@ def compile_policies(fleet: Fleet) -> Compiled:
         return bounds if obj.id in fleet.builtin else replace(bounds, known=known)
 
     for obj in fleet.policies(CONDITION_POLICY):
-        policy, found = compile_condition_policy(obj, ground(obj))
+        policy, found = _compiled(obj, partial(compile_condition_policy, obj, ground(obj)))
         findings.extend(found)
         if policy is not None:
             conditions.append(policy)
     taints: list[TaintPolicy] = []
     for obj in fleet.policies(TAINT_POLICY):
-        taint_policy, found = compile_taint_policy(obj, ground(obj))
+        taint_policy, found = _compiled(obj, partial(compile_taint_policy, obj, ground(obj)))
         findings.extend(found)
         if taint_policy is not None:
             taints.append(taint_policy)
     remedies = _compile_remedies(fleet, findings)
     pulses: list[PulsePolicy] = []
     for obj in fleet.policies(PULSE_POLICY):
-        pulse_policy, found = compile_pulse_policy(obj, ground(obj))
+        pulse_policy, found = _compiled(obj, partial(compile_pulse_policy, obj, ground(obj)))
         findings.extend(found)
         if pulse_policy is not None:
             pulses.append(pulse_policy)
@@ -142,6 +151,14 @@ def compile_policies(fleet: Fleet) -> Compiled:
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
     return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies, pulses=tuple(pulses))
+
+
+def _compiled(
+    obj: Object, compile_: Callable[[], tuple[_P | None, Iterable[Finding]]]
+) -> tuple[_P | None, list[Finding]]:
+    """What compiling an object gives; a fault of ours in it is a finding, and it counts as not compiled."""
+    done = attempt(obj, compile_)
+    return (None, [done]) if isinstance(done, Finding) else (done[0], list(done[1]))
 
 
 def known_conditions(fleet: Fleet) -> frozenset[str]:
@@ -156,8 +173,8 @@ def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ..
     known = {id_.name for id_ in fleet.objects if (id_.group, id_.kind) in _CLUSTER_KINDS}
     remedies = []
     for obj in fleet.of(REMEDY):
-        remedy, found = compile_remedy(obj)
-        findings.extend((*found, *lint_remedy(obj, known)))
+        remedy, found = _compiled(obj, partial(compile_remedy, obj))
+        findings.extend((*found, *each([obj], partial(lint_remedy, clusters=known))))
         if remedy is not None:
             remedies.append(remedy)
     return tuple(remedies)
@@ -168,8 +185,10 @@ def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement],
     placements: dict[ObjectId, CompiledPlacement] = {}
     findings: list[Finding] = []
     for obj in fleet.of(PLACEMENT):
-        placements[obj.id], found = compile_placement(obj)
+        placement, found = _compiled(obj, partial(compile_placement, obj))
         findings.extend(found)
+        if placement is not None:
+            placements[obj.id] = placement
     return placements, findings
 
 

@@ -7,14 +7,19 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 import re
 from dataclasses import dataclass
 
+from muster.model.secrets import without_secrets
+
 
 class RepositoryError(Exception):
-    """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do."""
+    """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do.
+
+    Credentials in URLs are left out of both, whoever wrote them.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = without_secrets(message)
+        self.hint = without_secrets(hint)
+        super().__init__(self.message)
 
 
 class UnreadableError(OSError):
@@ -84,15 +89,12 @@ _KNOWN = (
 )
 
 
-_CREDENTIALS = re.compile(r"://[^/@\s]+@")
-
-
 def explain(command: str, stderr: str, status: int) -> RepositoryError:
     """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps.
 
     Credentials in URLs are left out.
     """
-    stderr = _CREDENTIALS.sub("://", stderr)
+    stderr = without_secrets(stderr)
     for known in _KNOWN:
         found = known.pattern.search(stderr)
         if found:

@@ -139,6 +139,14 @@ _TABLE = (
     Code("MUS410", _W, "backend without a cluster",
          "Traffic to every cluster that serves a backend of a MultiClusterIngress is blocked, so nothing answers. "
          "Karmada does that too. A DisruptionBudget with minAvailableBackends: 1 holds the last block back."),
+    Code("MUS490", _E, "a fault in muster, met at one object",
+         "muster failed in deciding this object: the mistake is in muster and not in your fleet. The object keeps its "
+         "last derived state, everything else is decided and committed, and the command exits with 3. The message "
+         "says what to send us: the sort of the exception and where in muster's code it arose, and no value of yours."),
+    Code("MUS491", _E, "a fault in muster",
+         "muster failed in something that is about no single object: a file, a whole stage, a commit message. What "
+         "that had given before stays, the rest is decided and committed, and the command exits with 3. Please report "
+         "the message: it has no value of yours in it."),
     # -- 5xx: derived state
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),

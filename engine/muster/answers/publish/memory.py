@@ -19,6 +19,7 @@ from muster.gitio.repository import Repository, open_repository
 from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
+from muster.model.secrets import without_secrets
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig
 
@@ -111,9 +112,9 @@ def _remember_there(repository: Repository, memory: PulseMemory, remote: str) ->
         if isinstance(outcome, Pushed):
             return ""
         if isinstance(outcome, Rejected):
-            return f"{remote} does not take {REF}: {outcome.reason}"
+            return without_secrets(f"{remote} does not take {REF}: {outcome.reason}")
         assert isinstance(outcome, Moved)
-    return f"{REF} of {remote} keeps moving"
+    return without_secrets(f"{REF} of {remote} keeps moving")
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:

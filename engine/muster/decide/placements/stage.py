@@ -13,9 +13,11 @@ from muster.decide.placements.groups import group_status, shards_of
 from muster.decide.placements.reasons import Reason, reason_of, removal_of
 from muster.decide.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
 from muster.decide.transitions import condition
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Path
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.model.tree import dig
@@ -25,14 +27,17 @@ _KEPT = Because("kept", text="the placement cannot be scheduled, so it keeps its
 _GONE = Because("placements", text="the placement no longer needs this shard")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
     contests = hold(fleet, now)
-    for id_, chosen in sorted(contests.chosen.items()):
-        yield from _scheduled(fleet, contests, id_, chosen, now)
-    for obj in fleet.of(PLACEMENT):
-        if obj.id not in contests.chosen and obj.id in fleet.compiled.placements:
+
+    def placed(obj: Object) -> Iterator[Decision]:
+        if (chosen := contests.chosen.get(obj.id)) is not None:
+            yield from _scheduled(fleet, contests, obj.id, chosen, now)
+        elif obj.id in fleet.compiled.placements:
             yield from _unscheduled(fleet, contests, obj, now)
+
+    yield from each(fleet.of(PLACEMENT), placed)
     for id_ in sorted(contests.kept.keys() - fleet.compiled.placements.keys()):
         shards = remaining(contests, id_)
         yield from _decisions(fleet, contests, id_, shards, _KEPT)

@@ -59,7 +59,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Outcome]:
     clusters.states(ledger)
     yield from clusters.judge(ledger)
     for pool in view.pools:
-        yield from pass_over(world, pool)
+        yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
     yield from _claims(world, pools)
     yield from _orphans(world, pools)
     _remember(world, clusters)

@@ -9,12 +9,14 @@ is the shell's business. A pulse that was due and never went out is due again in
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import earliest, pause, unanswered
 from muster.decide.scope import Scopes, generation_of
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import PulsePolicy, PulseRule
@@ -27,17 +29,20 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Pulse | Decision | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
     scopes, failures = Scopes.of(fleet, now), Failures()
     bases: dict[object, dict[str, object]] = {}
+
+    def pulsed(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Decision]:
+        if not policy.target.selects(obj):
+            return
+        base = bases.get(obj.id)
+        if base is None:
+            base = bases[obj.id] = scopes.base(obj)
+        try:
+            yield from _of_object(scopes, policy, obj, base)
+        except PolicyFailure as failure:
+            failures.add(policy, failure, obj.id)
+
     for policy in fleet.compiled.pulses:
-        for obj in fleet.of(*policy.target.kinds):
-            if not policy.target.selects(obj):
-                continue
-            base = bases.get(obj.id)
-            if base is None:
-                base = bases[obj.id] = scopes.base(obj)
-            try:
-                yield from _of_object(scopes, policy, obj, base)
-            except PolicyFailure as failure:
-                failures.add(policy, failure, obj.id)
+        yield from each(fleet.of(*policy.target.kinds), partial(pulsed, policy))
     yield from failures.findings()
 
 

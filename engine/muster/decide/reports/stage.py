@@ -5,7 +5,7 @@ the newest by generation and then by time of those that the rules accept.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
@@ -20,11 +20,14 @@ from muster.decide.reports.accepted import (
 )
 from muster.decide.scope import cluster_of, generation_of
 from muster.decide.transitions import condition
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT
+from muster.model.source import Part
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
 
@@ -34,15 +37,38 @@ _CHANGED = Because("reports", text="when the spec last changed; adapters have to
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what becomes of every report, and since when the adapters' objects have their specs."""
     limits = _limits(fleet)
     stored = remembered(fleet)
     incoming = _by_adapter(fleet)
-    for key in sorted({*stored, *incoming}):
-        situation = _situation(fleet, key[0], stored.get(key), now, limits)
-        yield from _of_adapter(fleet, incoming.get(key, []), situation)
+
+    def judged(of: Reports) -> Iterator[Decision]:
+        situation = _situation(fleet, of.key[0], stored.get(of.key), now, limits)
+        yield from _of_adapter(fleet, incoming.get(of.key, []), situation)
+
+    keys = sorted({*stored, *incoming})
+    yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
     yield from _spec_changes(fleet, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What one adapter says, and has said, on one object: a fault costs the report that came last its verdict."""
+
+    key: tuple[ObjectId, str]
+    stored: Accepted | None
+    incoming: tuple[Object, ...]
+
+    @property
+    def id(self) -> ObjectId:
+        """The AdapterReport to which a fault is put down."""
+        return self.incoming[0].id if self.incoming else self.stored.holder if self.stored else self.key[0]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Where that report stands."""
+        return self.incoming[0].parts if self.incoming else ()
 
 
 def _by_adapter(fleet: Fleet) -> Mapping[tuple[ObjectId, str], list[Object]]:

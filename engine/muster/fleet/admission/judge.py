@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from muster import cel
 from muster.fleet.admission.policies import Admissions, Binding, Validation
 from muster.fleet.admission.request import Request, requests
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.lazy import LazyVariables
 from muster.fleet.messages import finding
@@ -21,10 +22,13 @@ def admission_findings(fleet: Fleet, admissions: Admissions, base: Fleet | None)
     """Yield what is refused, by object. Without a base every object is new, and none is gone."""
     if not admissions.bindings:
         return
-    for request in requests(fleet, base):
+
+    def judged(request: Request) -> Iterator[Finding]:
         for binding in admissions.bindings:
             if binding.policy.match.matches(request) and binding.match.matches(request):
                 yield from _judged(fleet, binding, request)
+
+    yield from each(requests(fleet, base), judged)
 
 
 def _judged(fleet: Fleet, binding: Binding, request: Request) -> Iterator[Finding]:

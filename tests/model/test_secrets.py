@@ -1,0 +1,39 @@
+"""What is left out of everything that people see."""
+
+import pytest
+
+from muster.gitio.errors import RepositoryError, explain
+from muster.model.secrets import without_secrets
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:token@host/x", "https://host/x"),
+        ("https://token@host/x", "https://host/x"),
+        ("https://user:p@ss@host/x", "https://host/x"),
+        ("fatal: 'ssh://git@host/x' not found", "fatal: 'ssh://host/x' not found"),
+        ("https://host/path@v1", "https://host/path@v1"),
+        ("amqp://guest:guest@mq:5672/ and https://a:b@c", "amqp://mq:5672/ and https://c"),
+        ("ada@example.com", "ada@example.com"),
+    ],
+)
+def test_credentials_in_urls(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+
+
+def test_what_the_environment_holds_in_trust() -> None:
+    environ = {
+        "MUSTER_SINK_HUB": "Bearer s3cr3t-value",
+        "GITHUB_TOKEN": "ghp_abc",
+        "HOME": "/root",
+        "MUSTER_SINK_MQ": "ada:pass1",
+    }
+    told = without_secrets("sent 'Bearer s3cr3t-value', s3cr3t-value, ghp_abc and pass1 from /root", environ)
+    assert told == "sent '***', ***, *** and *** from /root"
+
+
+def test_an_error_of_a_repository_shows_none() -> None:
+    error = RepositoryError("https://ada:t0ken@host/x rejected the push", "see https://ada:t0ken@host/x")
+    assert "t0ken" not in f"{error}{error.message}{error.hint}"
+    assert "t0ken" not in str(explain("push", "fatal: unable to access 'https://ada:t0ken@host/x/': 403\n", 128))
