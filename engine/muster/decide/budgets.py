@@ -31,6 +31,9 @@ DEFAULT_FLEET = "fleet"
 #: The condition by which a cluster is judged. Unknown means: nothing is heard of it.
 HEADLINES: Mapping[str, str] = {"ManagedCluster": "ManagedClusterConditionAvailable", "Cluster": "Ready"}
 
+#: On the derived part of a cluster that has never been available (`muster.decide.first_day`).
+NEVER_AVAILABLE = "muster.dev/never-available"
+
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
@@ -111,17 +114,27 @@ def fleet_id(fleet: Fleet) -> ObjectId:
 
 
 def in_service(obj: Object) -> bool:
-    """Whether budgets count a cluster: it was accepted (ManagedCluster) and is not being removed."""
+    """Whether a cluster is part of the fleet: it was accepted (ManagedCluster) and is not being removed."""
     if obj.deleting:
         return False
     return obj.id.kind != MANAGED_CLUSTER.name or obj.spec.get("hubAcceptsClient") is True
 
 
+def never_available(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster has never been available, as the stage `first day` has decided."""
+    return NEVER_AVAILABLE in mapping_at({"annotations": fleet.now(id_, "metadata", "annotations")}, "annotations")
+
+
+def is_counted(fleet: Fleet, obj: Object) -> bool:
+    """Whether budgets count a cluster: it is in service, and was available at least once."""
+    return in_service(obj) and not never_available(fleet, obj.id)
+
+
 def population(fleet: Fleet) -> tuple[Object, ...]:
-    """The clusters that budgets count, by id: those in service, the broken ones among them."""
+    """The clusters that budgets count, by id, the broken ones among them."""
     ids = (id_ for id_ in fleet.broken if (id_.group, id_.kind) in _CLUSTER_KINDS and id_ in fleet.objects)
     clusters = (*fleet.clusters(), *(fleet.objects[id_] for id_ in ids))
-    return tuple(sorted((obj for obj in clusters if in_service(obj)), key=lambda obj: obj.id))
+    return tuple(sorted((obj for obj in clusters if is_counted(fleet, obj)), key=lambda obj: obj.id))
 
 
 def headline(fleet: Fleet, obj: Object) -> str:
@@ -209,7 +222,7 @@ class Allowance:
 
         `effect` names it for people: `taint key:NoSelect`, `remedy TrafficControl`, `replacement`. Callers ask for
         effects that do not stand yet; a cluster that no earlier run has seen was never in service, so what keeps work
-        away from it disrupts nothing.
+        away from it disrupts nothing. One that has never been available is not counted, but held like any other.
         """
         holding = self._holding(cluster)
         if holding is None or (self._is_cluster(cluster) and cluster not in self.fleet.previous):

@@ -1,0 +1,70 @@
+"""A cluster's first day: until it has been available once, budgets do not count it.
+
+A cluster that is being set up is silent, or says that it is not ready, and nothing runs there yet. It is neither
+disrupted nor news about the observer: ten clusters that join an established fleet of ten must hold nobody's remedy.
+
+What is remembered is the exception: an annotation on the derived part of a cluster that has never been available,
+written when the cluster is first decided and taken off when it first is available. A derived part without it, of
+whatever age, is that of a cluster that was: a fleet that was derived before this was remembered loses none of its
+protection in the middle of an outage.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.decide.budgets import HEADLINES, NEVER_AVAILABLE, headline, in_service
+from muster.decide.registration import ACCEPTED, JOINED
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.model.decision import Because, Decision, Path
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.tree import dig, mapping_at
+
+_PATH: Path = ("metadata", "annotations")
+_BECAUSE = Because("first day", text="the cluster has never been available, so budgets do not count it yet")
+#: True of every cluster that was let in: no word about its health.
+_FORMALITIES = frozenset((ACCEPTED, JOINED))
+
+
+def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+    """Remember which clusters have never been available."""
+    judged = {kind.name for policy in fleet.compiled.conditions for kind in policy.target.kinds
+              if policy.type == HEADLINES.get(kind.name)}  # fmt: skip
+    for obj in fleet.clusters():
+        recorded = NEVER_AVAILABLE in mapping_at(fleet.previous.get(obj.id), *map(str, _PATH))
+        # Where no policy of the fleet says whether clusters of a kind are available, all of them count.
+        waiting = (
+            obj.id.kind in judged
+            and (in_service(obj) or recorded)
+            and not _was_available(fleet, obj, recorded=recorded)
+        )
+        if waiting:
+            annotations = {**mapping_at(fleet.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
+            yield Decision(obj.id, _PATH, dict(sorted(annotations.items())), _BECAUSE)
+
+
+def _was_available(fleet: Fleet, obj: Object, *, recorded: bool) -> bool:
+    """Whether the cluster is available, or was in an earlier run, or says that it was."""
+    return _is_healthy(fleet, obj) or (_served(fleet, obj) and not recorded)
+
+
+def _served(fleet: Fleet, obj: Object) -> bool:
+    """Whether the last run found the cluster in service, and so would have recorded it."""
+    if obj.kind is MANAGED_CLUSTER:
+        return ACCEPTED in fleet.conditions_before(obj.id)
+    return obj.id in fleet.previous
+
+
+def _is_healthy(fleet: Fleet, obj: Object) -> bool:
+    """Whether anybody says that the cluster is healthy: its agent's last word counts, however old it is.
+
+    Where nobody judges the cluster as a whole (no probe, no agent), any condition that holds is a sign of life.
+    """
+    status = headline(fleet, obj)
+    reported = fleet.reported(obj.id)
+    if status == "True" or dig(reported.get(HEADLINES[obj.id.kind]), "status") == "True":
+        return True
+    said = {**reported, **fleet.conditions(obj.id)}
+    return not status and any(
+        condition.get("status") == "True" for type_, condition in said.items() if type_ not in _FORMALITIES
+    )
