@@ -24,6 +24,7 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datet
     from muster.model.kinds import BY_NAME
     from muster.output.columns import rows
     from muster.output.documents import json_text, yaml_stream
+    from muster.output.held import held_lines
     from muster.output.table import print_table
 
     with working("evaluating the fleet"):
@@ -39,6 +40,8 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datet
             if index:
                 sys.stdout.write("\n")
             print_table(*rows(kind, bodies, run.now, namespaced=BY_NAME[kind].namespaced))
+        for line in held_lines(run.held, objects):
+            click.echo(line)
         if not objects:
             click.echo(f"no {target} here", err=True)
     return report(run.findings)

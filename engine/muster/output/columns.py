@@ -324,6 +324,20 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 
+def held_effects(body: Tree) -> list[str]:
+    """What budgets hold back on an object, each without the domain of its name: `taint unreachable:NoSelect`."""
+    return [_effect(str(entry.get("effect"))) for entry in mappings_at(body, "status", "muster", "held")]
+
+
+def _effect(effect: str) -> str:
+    sort, _, name = effect.partition(" ")
+    return f"{sort} {name.rpartition('/')[2]}".rstrip()
+
+
+#: Shown of any kind, where anything is held.
+_HELD = Column("HELD", lambda body, _now: ", ".join(held_effects(body)) or "-")
+
+
 def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
     """Return the columns of a kind."""
     default = (*((_NAMESPACE,) if namespaced else ()), _NAME, Column("CONDITIONS", _all_conditions))
@@ -331,6 +345,7 @@ def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
 
 
 def rows(kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool) -> tuple[list[str], list[list[str]]]:
-    """Return headers and rows for objects of one kind."""
-    columns = columns_of(kind, namespaced=namespaced)
+    """Return headers and rows for objects of one kind; what is held on any of them has a column of its own."""
+    held = (_HELD,) if any(held_effects(body) for body in bodies) else ()
+    columns = (*columns_of(kind, namespaced=namespaced), *held)
     return [c.header for c in columns], [[c.cell(body, now) for c in columns] for body in bodies]
