@@ -17,7 +17,8 @@ import yaml
 
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.decide.pools import version_of
-from muster.fleet.derived import derived_path, derived_text
+from muster.fleet.derived import derived_text
+from muster.fleet.locations import derived_path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     BY_NAME,

@@ -220,7 +220,7 @@ def test_agents_of_another_repository_are_found_beside_the_own_ones(here: Repo, 
 
 def test_an_agent_without_a_clone_renews_its_ref(remote: Repo) -> None:
     url = str(remote.path)
-    with scratch_repository(remote.environ) as scratch:
+    with scratch_repository(remote.environ, url) as scratch:
         assert remote_tip(scratch, remote=url, ref=AGENT) is None
         for beat in ("1", "2", "3"):
             tip = remote_tip(scratch, remote=url, ref=AGENT)
@@ -299,3 +299,27 @@ def test_the_environment_of_a_hook_does_not_reach_the_remote(here: Repo, remote:
     assert push(opened(inside), remote="origin", branch="main", new=new, expected=old) == Pushed(new)
     assert here.status() == []
     assert push_ref(opened(inside), remote="origin", ref=AGENT, new=new, expected=None) == Pushed(new)
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_an_agent_without_a_clone_speaks_the_remotes_object_format(tmp_path: Path, object_format: str) -> None:
+    remote = new_repository(tmp_path / f"{object_format}.git", bare=True, object_format=object_format)
+    remote.commit_to("refs/heads/other", {"a.yaml": "a: 1\n"})  # HEAD points at no commit
+    url = str(remote.path)
+    with scratch_repository(remote.environ, url) as scratch:
+        assert scratch.object_format == object_format
+        outcome = replace_remote_ref(scratch, remote=url, ref=AGENT, expected=None, files={"l": "1"}, message="Beat")
+    assert outcome == Pushed(remote.tip(AGENT))
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("sha1", "sha256"), ("sha256", "sha1")])
+@pytest.mark.parametrize("empty", [False, True])
+def test_formats_that_git_cannot_mix_are_told(tmp_path: Path, ours: str, theirs: str, *, empty: bool) -> None:
+    remote = new_repository(tmp_path / "remote.git", bare=True, object_format=theirs)
+    if not empty:
+        remote.commit_to("refs/heads/main", {"a.yaml": "a: 1\n"})
+    here = new_repository(tmp_path / "here", object_format=ours)
+    commit = here.commit({"a.yaml": "a: 2\n"})
+    with pytest.raises(RepositoryError, match="names objects by another hash") as raised:
+        push(opened(here), remote=str(remote.path), branch="main", new=commit, expected=None)
+    assert raised.value.hint == "work in a clone of that remote, or outside any repository"

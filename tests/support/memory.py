@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from muster.fleet.derived import blob_id
+from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 
@@ -20,4 +20,4 @@ class MemorySnapshot:
         """Yield the files sorted by path."""
         for path, text in sorted(self.texts.items()):
             data = text.encode()
-            yield SourceFile(path, blob_id(text), lambda data=data: data)  # type: ignore[misc]
+            yield SourceFile(path, content_id(data), lambda data=data: data)  # type: ignore[misc]

@@ -43,7 +43,7 @@ class AgentRef:
     def look(self, known: Standing = NOTHING) -> Standing:
         """Return what the ref holds; `known` itself where it still points there. RepositoryError without an answer."""
         where, limit = self.remote, self.limit_seconds
-        with scratch_repository(self.environ) as scratch:
+        with scratch_repository(self.environ, where, limit_seconds=limit) as scratch:
             if known.commit and remote_tip(scratch, remote=where, ref=self.ref, limit_seconds=limit) == known.commit:
                 return known
             return Standing(*remote_files(scratch, remote=where, ref=self.ref, limit_seconds=limit))
@@ -53,7 +53,7 @@ class AgentRef:
 
         RepositoryError where the remote refuses, or does not answer.
         """
-        with scratch_repository(self.environ) as scratch:
+        with scratch_repository(self.environ, self.remote, limit_seconds=self.limit_seconds) as scratch:
             done = replace_remote(
                 scratch, remote=self.remote, ref=self.ref, expected=standing.commit, files=files, message=message,
                 limit_seconds=self.limit_seconds,

@@ -6,15 +6,14 @@ Only the newest commit is fetched, and where the server allows it none of its fi
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from muster.fleet.derived import derived_path
 from muster.fleet.leases import LEASE_SECONDS
+from muster.fleet.locations import SHARDS, derived_path
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import scratch_repository
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mappings_at
 from muster.yamlio.loader import load_documents
 
-_SHARDS = (1, 256)
 _REF = "refs/remotes/hub/branch"
 
 
@@ -30,14 +29,14 @@ class View:
 
 def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> View:
     """Read what the hub's branch says of a cluster; of an unknown one nothing. RepositoryError without an answer."""
-    with scratch_repository({**environ, "GIT_TERMINAL_PROMPT": "0"}) as scratch:
+    with scratch_repository({**environ, "GIT_TERMINAL_PROMPT": "0"}, remote) as scratch:
         git = scratch.git
         git.output("remote", "add", "hub", remote)
         done = git.run("fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "hub",
                        f"+refs/heads/{branch}:{_REF}")  # fmt: skip
         if done.status:
             raise RepositoryError(f"{branch} of the hub cannot be read", done.stderr.strip())
-        for shards in _SHARDS:
+        for shards in SHARDS:
             path = derived_path(MANAGED_CLUSTER.id(cluster), shards)
             found = git.run("cat-file", "blob", f"{_REF}:{path}")
             if found.status == 0:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from muster.fleet.derived import blob_id, derived_path
+from muster.fleet.derived import content_id
+from muster.fleet.locations import derived_path
 from muster.model.ids import ObjectId
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
@@ -22,8 +23,12 @@ class MemorySnapshot:
 
     def files(self) -> Iterator[SourceFile]:
         """Yield all files, sorted by path."""
-        own = [SourceFile(path, blob_id(text), lambda text=text: text.encode()) for path, text in self.texts.items()]  # type: ignore[misc]
+        own = (_source(path, text.encode()) for path, text in self.texts.items())
         yield from sorted((*own, *self.further), key=lambda source: source.path)
+
+
+def _source(path: str, data: bytes) -> SourceFile:
+    return SourceFile(path, content_id(data), lambda: data)
 
 
 def input_texts(objects: Mapping[ObjectId, Tree]) -> dict[str, str]:

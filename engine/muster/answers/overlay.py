@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from muster.fleet.derived import blob_id
+from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import SourceFile
 
@@ -31,4 +31,4 @@ class Overlay:
         for path, text in sorted(self.written.items()):
             if text is not None:
                 data = text.encode()
-                yield SourceFile(path, blob_id(text), lambda data=data: data)  # type: ignore[misc]
+                yield SourceFile(path, content_id(data), lambda data=data: data)  # type: ignore[misc]

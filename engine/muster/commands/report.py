@@ -93,7 +93,7 @@ def _pushed(repo: Path, cluster: str, body: Tree, remote: str) -> str:
     try:
         repository = open_repository(repo, os.environ)
     except RepositoryError:
-        with scratch_repository(os.environ) as scratch:
+        with scratch_repository(os.environ, remote) as scratch:
             return send(scratch, cluster, body, remote)
     return send(repository, cluster, body, remote)
 

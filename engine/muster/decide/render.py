@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 from muster.fleet import faults
-from muster.fleet.derived import blob_id, derived_body, derived_path, derived_text
+from muster.fleet.derived import content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet
+from muster.fleet.locations import derived_path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 
@@ -50,7 +51,9 @@ def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
     Only YAML and JSON files are muster's to remove: a person's note under `derived/` stays.
     """
     found: dict[str, str | None] = {
-        path: text for path, text in rendered.files.items() if fleet.derived_files.get(path) != blob_id(text)
+        path: text
+        for path, text in rendered.files.items()
+        if fleet.derived_files.get(path) != content_id(text.encode())
     }
     stay = rendered.files.keys() | rendered.kept
     found.update({path: None for path in fleet.derived_files if path not in stay and path.endswith(_YAML)})

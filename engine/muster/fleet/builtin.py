@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from muster.fleet.bundle import bundle_path
-from muster.fleet.derived import blob_id
+from muster.fleet.derived import content_id
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading, read_file
 from muster.model.ids import ObjectId
@@ -27,5 +27,5 @@ def builtin_objects() -> Mapping[ObjectId, Object]:
 
 
 def _source(folder: Path, path: Path) -> SourceFile:
-    oid = blob_id(path.read_text(encoding="utf-8"))
+    oid = content_id(path.read_bytes())
     return SourceFile(f"{PREFIX}{path.relative_to(folder).as_posix()}", oid, path.read_bytes)

@@ -14,7 +14,6 @@ from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
 
 HEADER = "Written by muster. Edits are overwritten by the next reconcile."
-FOLDER = "derived/"
 
 _TOP_ORDER = ("apiVersion", "kind", "metadata", "spec", "status")
 _METADATA_ORDER = ("name", "namespace", "generation", "creationTimestamp", "deletionTimestamp", "labels", "annotations")
@@ -92,22 +91,14 @@ def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
     return {key: mapping[key] for key in (*order, *rest) if key in mapping}
 
 
-def derived_path(id_: ObjectId, shards: int) -> str:
-    """Return the file of an object's derived part: `derived/<plural>/[<shard>/][<namespace>/]<name>.yaml`."""
-    steps = [FOLDER.rstrip("/"), kind_of(id_).plural]
-    if shards > 1:
-        steps.append(hashlib.sha256(id_.name.encode()).hexdigest()[:2])
-    if id_.namespace:
-        steps.append(id_.namespace)
-    return "/".join((*steps, f"{id_.name}.yaml"))
-
-
 def derived_text(body: Tree) -> str:
     """Return the file's text."""
     return emit(body, header=HEADER)
 
 
-def blob_id(text: str) -> str:
-    """Return git's id of a blob with this text."""
-    data = text.encode()
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+def content_id(content: bytes) -> str:
+    """Return a digest by which contents are compared, the same whatever the repository's object format is.
+
+    git's blob ids are not: the same bytes have one id in a sha1 repository and another in a sha256 one.
+    """
+    return hashlib.sha256(content).hexdigest()

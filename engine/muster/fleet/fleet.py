@@ -47,7 +47,7 @@ class Fleet:
     unidentified: bool = False
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> blob id, everything under derived/
+    derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
     published: Memory = field(default_factory=dict)

@@ -105,6 +105,18 @@ def skipped(skip: Skipped) -> Finding:
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
 
 
+def skipped_derived(skip: Skipped) -> Finding:
+    """A path under derived/ that was not read."""
+    message = _SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))[0]
+    told = message.format(detail=skip.detail or skip.reason)
+    return finding(
+        "MUS501",
+        f"the derived file cannot be read and will be written anew: {told}",
+        Place(skip.path),
+        hint="nothing under derived/ is written by hand",
+    )
+
+
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
     """A document that could not be read; only a warning where nothing says that it holds an object of a fleet."""
     return finding(

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.fleet import faults, messages
-from muster.fleet.derived import FOLDER
+from muster.fleet.derived import content_id
+from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, Kind
-from muster.model.snapshot import Snapshot
+from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig
 from muster.yamlio.loader import load_documents
@@ -51,10 +52,21 @@ def read(snapshot: Snapshot) -> Reading:
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.of_file(source, error))
             reading.unidentified = True
-    reading.findings.extend(messages.skipped(skipped) for skipped in snapshot.skipped)
-    # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
-    reading.unidentified |= any(skipped.reason in ("too-large", "unreadable") for skipped in snapshot.skipped)
+    for skipped in snapshot.skipped:
+        if _is_damaged_derived(skipped):
+            reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
+            reading.findings.append(messages.skipped_derived(skipped))
+            continue
+        reading.findings.append(messages.skipped(skipped))
+        # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
+        reading.unidentified |= skipped.reason in ("too-large", "unreadable")
     return reading
+
+
+def _is_damaged_derived(skipped: Skipped) -> bool:
+    """Whether a path that was left out is one at which muster writes: then it is written anew, or goes."""
+    named = skipped.reason not in ("not-utf8-path", "control-characters")  # else the path is only what can be shown
+    return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
 
 
 def _hidden(path: str) -> bool:
@@ -70,8 +82,10 @@ def layer_of(source: SourceFile) -> Layer:
 def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
     """Add a file's parts and findings to the reading."""
     if layer is Layer.DERIVED:
-        reading.derived_files[source.path] = source.oid
+        reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
     data = source.read()
+    if layer is Layer.DERIVED:
+        reading.derived_files[source.path] = content_id(data)
     loaded = load_documents(data, source.label)
     ours = layer is Layer.DERIVED or (b"apiVersion" in data and b"kind" in data)
     _add_problems(reading, source, layer, loaded, ours=ours)

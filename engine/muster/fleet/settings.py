@@ -17,7 +17,7 @@ class Settings:
 
     @property
     def shards(self) -> int:
-        """Into how many folders each kind's derived files are spread: 1 (flat) or 256."""
+        """Into how many folders each kind's derived files are spread: see `locations.SHARDS`; 1 is flat."""
         value = self.get("derived", "shards")
         return value if isinstance(value, int) and value > 1 else 1
 

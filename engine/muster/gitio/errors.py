@@ -72,6 +72,11 @@ _KNOWN = (
         "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote",
     ),
     _known(
+        r"mismatched algorithms|does not support this repository's hash algorithm|unexpected capabilities\^\{\}",
+        "the remote names objects by another hash (sha1 or sha256) than this repository, and git cannot mix them",
+        "work in a clone of that remote, or outside any repository",
+    ),
+    _known(
         r"does not appear to be a git repository|repository .* (not found|does not exist)"
         r"|requested url returned error: 404",
         "",

@@ -7,6 +7,8 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from muster.fleet.locations import FOLDER
+
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 IGNORE_FILE: Final = ".musterignore"
 MAX_BLOB_BYTES: Final = 1 << 20  # a file of objects is a few KiB; beyond this it is something else, and never read
@@ -50,7 +52,8 @@ class Ignored:
             self._compile(content.decode(errors="backslashreplace").splitlines())
 
     def __contains__(self, path: str) -> bool:
-        return self._spec is not None and self._spec.match_file(path)
+        # What muster wrote it reads, whatever the patterns say: a run that does not see its own words never rests.
+        return not path.startswith(FOLDER) and self._spec is not None and self._spec.match_file(path)
 
     def _compile(self, lines: list[str]) -> None:
         bad = {number for number, line in enumerate(lines, 1) if _spec((line,)) is None}

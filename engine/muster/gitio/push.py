@@ -20,6 +20,7 @@ from muster.gitio.outcomes import Moved, Pushed, Rejected
 from muster.gitio.process import Completed, Git, without_location
 from muster.gitio.repository import Repository, open_repository, ref_tip
 
+_SHA256_DIGITS: Final = 64
 LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
 
 # What would write or run anything beside the refs that are named is switched off.
@@ -132,12 +133,40 @@ def replace_remote_ref(
 
 
 @contextmanager
-def scratch_repository(environ: Mapping[str, str]) -> Iterator[Repository]:
-    """Provide an empty bare repository in a temporary directory, for an agent that has no clone."""
+def scratch_repository(
+    environ: Mapping[str, str], remote: str, *, limit_seconds: float = LIMIT_SECONDS
+) -> Iterator[Repository]:
+    """Provide an empty bare repository in a temporary directory, for an agent that has no clone.
+
+    It has the object format of `remote`, a URL or a path, because git cannot exchange objects with another one. The
+    remote is asked once per process. RepositoryError without an answer.
+    """
     with tempfile.TemporaryDirectory(prefix="muster-") as directory:
         path = Path(directory)
-        Git(path, without_location(environ)).output("init", "--quiet", "--bare", "--template=")
-        yield open_repository(path, environ)
+        git = Git(path, without_location(environ))
+        git.output("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        repository = open_repository(path, environ)
+        if _object_format(repository, remote, limit_seconds) != repository.object_format:
+            git.output("init", "--quiet", "--bare", "--template=", "--object-format=sha256", "sha256")
+            repository = open_repository(path / "sha256", environ)
+        yield repository
+
+
+_formats: dict[str, str] = {}
+
+
+def _object_format(repository: Repository, remote: str, limit_seconds: float) -> str:
+    """Return the object format of a remote by the length of an id there; an empty one counts as sha1."""
+    if remote in _formats:
+        return _formats[remote]
+    for only in (("HEAD",), ()):  # HEAD may point nowhere; all refs may be thousands
+        done = _remote_command(repository, ("ls-remote", "--quiet"), remote, only, limit_seconds)
+        if done.status:
+            raise explain("ls-remote", done.stderr, done.status)
+        oid = done.stdout.partition(b"\t")[0]
+        if oid:
+            return _formats.setdefault(remote, "sha256" if len(oid) == _SHA256_DIGITS else "sha1")
+    return "sha1"
 
 
 def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved | Rejected:

@@ -33,10 +33,10 @@ class Place(NamedTuple):
 class SourceFile:
     """One file of a snapshot.
 
-    `path` is relative to the repository's root with `/` between its parts; `oid` is git's blob id also when no git
-    is involved: sha1 (sha256 in a repository of that format) of the content with git's header; `ref` names the agent
-    ref that it came from, empty for the evaluated revision itself; `read` returns its bytes, or raises OSError where
-    the repository has lost them.
+    `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob
+    id in the repository's own object format (sha1 or sha256), another digest where no git is involved, so two files
+    of one id are equal and two of different ids need not differ; `ref` names the agent ref that it came from, empty
+    for the evaluated revision itself; `read` returns its bytes, or raises OSError where the repository has lost them.
     """
 
     path: str

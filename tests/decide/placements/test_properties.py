@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.decide.placements.standing import clusters_of, standing_shards
-from muster.fleet.derived import blob_id
+from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 
@@ -32,7 +32,7 @@ class Memory:
     def files(self) -> Iterator[SourceFile]:
         for path, text in sorted(self.texts.items()):
             data = text.encode()
-            yield SourceFile(path, blob_id(text), lambda data=data: data)  # type: ignore[misc]
+            yield SourceFile(path, content_id(data), lambda data=data: data)  # type: ignore[misc]
 
     def with_files(self, files: Mapping[str, str | None]) -> "Memory":
         """The snapshot after these have been written."""

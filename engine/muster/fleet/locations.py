@@ -1,0 +1,50 @@
+"""Where under `derived/` an object's derived part lies.
+
+A function of the object's identity and the number of shards alone, and a path that every machine can write which may
+clone the repository: no step is longer than file systems take, and none differs from another by case alone or is what
+Windows takes for a device. Names that are none of this, nearly all, stand as they are.
+"""
+
+import hashlib
+import re
+from typing import Final
+
+from muster.model.ids import ObjectId
+from muster.model.kinds import kind_of
+
+FOLDER: Final = "derived/"
+
+#: Into how many folders a kind's derived files may be spread: none, or one, two or three hex digits of a hash.
+SHARDS: Final = (1, 16, 256, 4096)
+
+SUFFIX: Final = ".yaml"
+_MOST_BYTES: Final = 255 - len(SUFFIX)  # what ext4, XFS, APFS and NTFS take of one name; a name may have 253
+_KEPT: Final = 200  # characters of a long name that are still there to be read
+_DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
+
+
+def derived_path(id_: ObjectId, shards: int) -> str:
+    """Return the file of an object's derived part: `derived/<plural>/[<shard>/][<namespace>/]<name>.yaml`.
+
+    `shards` is one of SHARDS; any other number counts as the next smaller one.
+    """
+    steps = [FOLDER.rstrip("/"), kind_of(id_).plural]
+    if digits := sum(shards >= number for number in SHARDS[1:]):
+        steps.append(_digest(id_.name)[:digits])
+    if id_.namespace:
+        steps.append(_step(id_.namespace))
+    return "/".join((*steps, f"{_step(id_.name)}{SUFFIX}"))
+
+
+def _step(name: str) -> str:
+    """The name, or where it could not be a file's name everywhere, what is left of it with a digest.
+
+    The `@` is in no name, so what is made here is never another object's.
+    """
+    if len(name) <= _MOST_BYTES and name == name.lower() and not _DEVICE.fullmatch(name):
+        return name
+    return f"{name[:_KEPT].lower().replace('.', '_')}@{_digest(name)[:16]}"
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
