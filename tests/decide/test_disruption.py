@@ -131,7 +131,9 @@ def test_silence_takes_nothing_off_while_a_budget_holds() -> None:
 
     fleet = prepared()
     fleet.dark("c01", "c02")
-    assert effects(fleet.evaluate()) == {("c01", UNREACHABLE), ("c02", UNREACHABLE)}, "no budget holds here"
+    assert effects(fleet.evaluate()) == {("c01", "remedy Reroute"), ("c01", UNREACHABLE), ("c02", UNREACHABLE)}, (
+        "no budget holds here: built-in taints follow their condition, a remedy waits for news"
+    )
 
 
 def test_a_person_overrides_with_a_reason_and_until_a_time() -> None:

@@ -58,7 +58,9 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"),)),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),
-    "remedies": ((CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"))),),
+    "remedies": (
+        (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),
+    ),
     "traffic": (((MULTI_CLUSTER_INGRESS,), (("status", "serviceLocations"), ("status", "trafficBlockClusters"))),),
     "sets": (
         ((MANAGED_CLUSTER,), (("metadata", "labels"),)),

@@ -1,17 +1,22 @@
 """Remedies: which actions each cluster needs, from which Remedy, by its conditions as they are now (seed 003).
 
-Level-based: the actions are computed anew in every run, so they go when the condition or the Remedy goes, and nothing
-that was written by hand survives. `status.remedyActions` is the sorted set; `status.muster.remedies` says which Remedy
-each action comes from. A new action is a disruptive effect, which a budget may hold.
+Level-based: the actions are computed anew in every run, so they go when the condition recovers or the Remedy goes, and
+nothing that was written by hand survives. Silence is no recovery: while nothing new is known of the condition behind an
+action it stands, until there is news or the Remedy changes (`muster.decide.grounds`).
+
+`status.remedyActions` is the sorted set; `status.muster.remedies` says which Remedy each action comes from. A new
+action is a disruptive effect, which a budget may hold.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
 from muster.decide.budgets import Allowance, allowance, in_service
+from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
 from muster.decide.scope import Scopes
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -45,7 +50,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
 def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters on which some Remedy asks for an action, whether it stands or not."""
     asking = Asking.of(fleet, now)
-    yield from each(fleet.clusters(), lambda obj: [obj.id] if in_service(obj) and asking.pairs(obj) else [])
+    yield from each(fleet.clusters(), lambda obj: [obj.id] if in_service(obj) and asking.wish(obj).pairs else [])
 
 
 @dataclass(frozen=True)
@@ -99,45 +104,114 @@ def _acts(remedy: Remedy, statuses: Mapping[str, str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """What the Remedies of one run want of a cluster: actions, each with its Remedy; on what each Remedy stands; and
+    the types of the conditions of which nothing new is known and that alone keep a Remedy standing."""
+
+    pairs: frozenset[Pair]
+    grounds: Mapping[str, Ground]
+    doubtful: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the expressions of a Remedy say: one holds, one failed, or those that do not looked at what is in doubt."""
+
+    holds: bool = False
+    failed: bool = False
+    doubtful: frozenset[str] = frozenset()
+
+    @property
+    def open(self) -> bool:
+        """Whether it is no news."""
+        return self.failed or bool(self.doubtful)
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
     """Asks the Remedies of one run what they want of a cluster."""
 
     fleet: Fleet
     index: Index
     scopes: Scopes
+    doubts: Doubts
     failures: Failures
+    _by_name: Mapping[str, Remedy]
+    _digests: dict[str, str]
 
     @classmethod
     def of(cls, fleet: Fleet, now: datetime) -> "Asking":
         """Prepare for the clusters of a fleet at an instant."""
-        return cls(fleet, Index.of(fleet.compiled.remedies), Scopes.of(fleet, now), Failures())
+        remedies = fleet.compiled.remedies
+        by_name = {remedy.id.name: remedy for remedy in remedies}
+        return cls(fleet, Index.of(remedies), Scopes.of(fleet, now), Doubts.of(fleet, now), Failures(), by_name, {})
 
-    def pairs(self, obj: Object) -> frozenset[Pair]:
-        """The actions that are wanted of a cluster, each with its Remedy; `scopes.clock` has their horizon."""
+    def wish(self, obj: Object) -> Wish:
+        """What is wanted of a cluster; `scopes.clock` has its horizon."""
         self.scopes.clock.reset()
         conditions = conditions_of(self.fleet, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
-        acting = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
+        standing = dict(self._standing(obj))
+        asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
+        asked.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
+        asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
+        wanted, grounds, doubtful = set(self._kept(obj)), {}, set[str]()
+        doubt = self.doubts.about(obj) if asked else None
         scope: dict[str, object] | None = None
-        for remedy in self.index.expressive(obj.id.name):
-            if remedy.id not in acting:
+        for remedy in asked.values():
+            assert doubt is not None
+            name, before = remedy.id.name, standing.get(remedy.id.name)
+            held = frozenset(matched(remedy, statuses))
+            kept = in_doubt(remedy, before, doubt)
+            expression = _Answer()
+            if remedy.expressions and not held:
                 scope = scope or {**self.scopes.base(obj), "conditions": conditions}
-                if self._expression_holds(remedy, obj, scope):
-                    acting[remedy.id] = remedy
-        wanted = {(action, remedy.id.name) for remedy in acting.values() for action in remedy.actions}
-        return frozenset(wanted | set(self._kept(obj)))
+                expression = self._answer(remedy, obj, scope, doubt)
+            stays = before is not None and before.expression and expression.open
+            ground = Ground(self._digest(remedy), held | kept, expression.holds or stays)
+            if remedy.immediate or held or expression.holds:
+                wanted.update((action, name) for action in remedy.actions)
+            elif ground.stands:
+                wanted.update(pair for pair in pairs_before(self.fleet, obj.id) if pair[1] == name)
+                doubtful.update(kept or expression.doubtful)
+            else:
+                continue
+            grounds[name] = ground
+        return Wish(frozenset(wanted), grounds, frozenset(doubtful))
 
-    def _expression_holds(self, remedy: Remedy, obj: Object, scope: dict[str, object]) -> bool:
-        """Whether any expression gives true. One that fails does not, but takes nothing off."""
-        failed = False
+    def _digest(self, remedy: Remedy) -> str:
+        if remedy.id.name not in self._digests:
+            self._digests[remedy.id.name] = digest_of(remedy)
+        return self._digests[remedy.id.name]
+
+    def _standing(self, obj: Object) -> Iterator[tuple[str, Ground]]:
+        """The Remedies that acted on the cluster in the last run, are the same today, and still speak of it."""
+        names = {name for _, name in pairs_before(self.fleet, obj.id)}
+        known = grounds_before(self.fleet.previous.get(obj.id)) if names else {}
+        for name in names:
+            remedy = self._by_name.get(name)
+            if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
+                continue
+            ground = known.get(name, Ground(self._digest(remedy), None, expression=True))
+            if ground.digest == self._digest(remedy):
+                yield name, ground
+
+    def _answer(self, remedy: Remedy, obj: Object, scope: dict[str, object], doubt: Doubt) -> _Answer:
+        """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
+        what is in doubt, unless it says itself what silence means to it."""
+        answer = _Answer()
         for expression in remedy.expressions:
-            result = expression.when.run(scope, clock=self.scopes.clock)
+            seen = {**scope}
+            watched = () if expression.of_silence else watch(seen, doubt)
+            result = expression.when.run(seen, clock=self.scopes.clock)
             if result.error is not None:
                 self.failures.add(remedy, PolicyFailure(remedy.id.name, expression.at, result.error), obj.id)
-                failed = True
+                answer = replace(answer, failed=True)
             elif result.value is True:
-                return True
-        return failed and any(name == remedy.id.name for _, name in pairs_before(self.fleet, obj.id))
+                return _Answer(holds=True)
+            looked_at = frozenset(type_ for one in watched for type_ in one.doubtful)
+            answer = replace(answer, doubtful=answer.doubtful | looked_at)
+        return answer
 
     def _kept(self, obj: Object) -> Iterator[Pair]:
         """What a Remedy that cannot be read had asked for: a typo in it is no recovery."""
@@ -148,11 +222,10 @@ class Asking:
                     yield action, name
 
     def frozen(self, obj: Object) -> Iterator[Pair]:
-        """What the last run derived and existing Remedies still could ask for, whatever the conditions say now."""
-        remedies = {remedy.id.name: remedy for remedy in self.fleet.compiled.remedies}
+        """What the last run derived and the same Remedies still could ask for, whatever the conditions say now."""
+        standing = dict(self._standing(obj))
         for action, name in pairs_before(self.fleet, obj.id):
-            remedy = remedies.get(name)
-            if remedy and action in remedy.actions and remedy.speaks_of(obj.id.name):
+            if name in standing and action in self._by_name[name].actions:
                 yield action, name
 
 
@@ -160,12 +233,14 @@ def cluster_actions(asking: Asking, allowed: Allowance, obj: Object) -> Iterator
     """Decide the actions of one cluster. The cost depends on its own conditions and Remedies alone."""
     fleet = asking.fleet
     before = _texts(fleet.before(obj.id, *map(str, ACTIONS)))
+    known = grounds_before(fleet.previous.get(obj.id))
     if obj.deleting:
-        yield from _decide(obj, before, pairs_before(fleet, obj.id), _KEPT, None)
+        yield from _decide(obj, before, pairs_before(fleet, obj.id), known, _KEPT, None)
         return
     if not in_service(obj):
         return  # never accepted, or denied: nothing is asked of what is not the fleet's
-    pairs = set(asking.pairs(obj))
+    wish = asking.wish(obj)
+    pairs = set(wish.pairs)
     horizon = asking.scopes.clock.horizon
     if allowed.freezes(obj.id):
         pairs.update(asking.frozen(obj))
@@ -174,12 +249,15 @@ def cluster_actions(asking: Asking, allowed: Allowance, obj: Object) -> Iterator
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    yield from _decide(obj, sorted({action for action, _ in pairs}), sorted(pairs), _because(fleet, pairs), horizon)
+    because = _because(fleet, pairs, wish.doubtful)
+    actions = sorted({action for action, _ in pairs})
+    yield from _decide(obj, actions, sorted(pairs), {**known, **wish.grounds}, because, horizon)
 
 
 def _decide(
-    obj: Object, actions: list[str], pairs: Iterable[Pair], because: Because, horizon: datetime | None
-) -> Iterator[Decision]:
+    obj: Object, actions: list[str], pairs: Collection[Pair], grounds: Mapping[str, Ground], because: Because,
+    horizon: datetime | None,
+) -> Iterator[Decision]:  # fmt: skip
     """An empty set is spelled out only where an input says otherwise; otherwise the field is absent."""
     origins = [{"action": action, "remedy": remedy} for action, remedy in pairs]
     overwritten = bool(dig(obj.body, *map(str, ACTIONS)))
@@ -187,21 +265,20 @@ def _decide(
         yield Decision(obj.id, ACTIONS, actions if actions or overwritten else None, because, horizon)
     if origins:
         yield Decision(obj.id, ORIGINS, origins, because, horizon)
+    if standing := entries(grounds, (remedy for _, remedy in pairs)):
+        yield Decision(obj.id, GROUNDS, standing, because, horizon)
 
 
-def _because(fleet: Fleet, pairs: Iterable[Pair]) -> Because:
-    """The Remedies behind the actions; of very many, the first few."""
+def _because(fleet: Fleet, pairs: Iterable[Pair], doubtful: Iterable[str]) -> Because:
+    """The Remedies behind the actions; of very many, the first few. And what they wait for, where they do."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
     places = (part for id_ in ids if id_ in fleet.objects for part in fleet.objects[id_].parts)
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
     rule = f"{', '.join(map(str, ids))}{more}" or "remedies"
-    return Because(rule, tuple(Place(part.source.label, part.line) for part in places))
-
-
-def conditions_of(fleet: Fleet, id_: ObjectId) -> dict[str, Tree]:
-    """Condition by type as a reader of the whole object sees them: reported, with what muster decided over it."""
-    return {**fleet.reported(id_), **fleet.conditions(id_)}
+    silent = ", ".join(sorted(doubtful))
+    text = f"nothing new is known of {silent}, so what stands because of it stays until there is news" if silent else ""
+    return Because(rule, tuple(Place(part.source.label, part.line) for part in places), text)
 
 
 def pairs_before(fleet: Fleet, id_: ObjectId) -> list[Pair]:

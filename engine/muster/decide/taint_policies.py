@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.decide.budgets import Allowance, allowance
-from muster.decide.remedies import conditions_of
+from muster.decide.doubt import conditions_of
 from muster.decide.taints import DISRUPTIVE, TaintKey, taints_by_key
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet

@@ -35,6 +35,7 @@ class Compiler:
     environment: cel.Env
     findings: list[Finding] = field(default_factory=list)
     _reads: set[str] = field(default_factory=set)
+    _of_silence: set[str] = field(default_factory=set)
 
     @property
     def failed(self) -> bool:
@@ -46,10 +47,17 @@ class Compiler:
         """The condition types that the expressions read from `conditions`."""
         return frozenset(self._reads)
 
+    @property
+    def of_silence(self) -> bool:
+        """Whether any of the expressions says itself what silence means to it."""
+        return bool(self._of_silence)
+
     def with_variables(self, further: Mapping[str, cel.types.Type]) -> "Compiler":
         """Return a compiler that also knows these variables, and reports to the same findings."""
         variables = {**self.environment.variables, **further}
-        return Compiler(self.source, replace(self.environment, variables=variables), self.findings, self._reads)
+        return Compiler(
+            self.source, replace(self.environment, variables=variables), self.findings, self._reads, self._of_silence
+        )
 
     def condition(self, path: tuple[str | int, ...]) -> cel.Program:
         """Compile the expression at `path`, which must give a bool."""
@@ -85,6 +93,8 @@ class Compiler:
             # A policy with an error is dropped whole, so this value is never called.
             return cast("cel.Program", None)
         self._reads.update(conditions_read(program.node))
+        if speaks_of_silence(program.node):
+            self._of_silence.add(text)
         self.findings.extend(issue_finding(self.source, path, issue, "MUS303") for issue in program.warnings)
         return program
 
@@ -125,6 +135,18 @@ def conditions_read(node: ast.Node) -> Iterator[str]:
             if any(_is_conditions(argument) for argument in arguments):
                 for argument in arguments:
                     yield from _literal(argument)
+
+
+def speaks_of_silence(node: ast.Node) -> bool:
+    """Whether an expression says itself what silence means to it: it names the status Unknown, or asks for `stale`."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Literal) and inner.value == "Unknown":
+            return True
+        if isinstance(inner, ast.Select | ast.Has) and inner.field == "stale":
+            return True
+        if isinstance(inner, ast.Index) and "stale" in _literal(inner.index):
+            return True
+    return False
 
 
 def _is_conditions(node: ast.Node) -> bool:

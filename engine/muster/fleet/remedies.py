@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from muster import cel
 from muster.fleet.environments import policy_environment
-from muster.fleet.expressions import Compiler
+from muster.fleet.expressions import Compiler, speaks_of_silence
 from muster.fleet.messages import finding, path_text
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
@@ -43,10 +43,12 @@ class ConditionMatch:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatch:
-    """An `expression` in place of a `clusterConditionMatch`, and where it stands."""
+    """An `expression` in place of a `clusterConditionMatch`, and where it stands. `of_silence`: it says itself what
+    silence means to it."""
 
     when: cel.Program
     at: _At
+    of_silence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Remedy:
         """Whether a cluster of this name is in its affinity."""
         return self.clusters is None or cluster in self.clusters
 
+    def of_silence(self, type_: str) -> bool:
+        """Whether it says itself what is to happen while the condition of this type is Unknown."""
+        return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
+
 
 def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
     """Compile one Remedy; None where an expression of it has an error."""
@@ -80,7 +86,8 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
             matches.append(ConditionMatch(condition["conditionType"], equal, condition["conditionStatus"]))
         if "expression" in entry:
             at = ("spec", "decisionMatches", index, "expression")
-            expressions.append(ExpressionMatch(compiler.condition(at), at))
+            program = compiler.condition(at)
+            expressions.append(ExpressionMatch(program, at, program is not None and speaks_of_silence(program.node)))
     named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
     remedy = Remedy(
         obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,
