@@ -14,7 +14,8 @@ from muster.fleet.agents import admitted
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
-from muster.fleet.merge import merge, overlay
+from muster.fleet.heard import joined
+from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import Reading, read
@@ -44,15 +45,18 @@ def assemble(snapshot: Snapshot) -> Fleet:
     findings.extend(inputs.findings)
     for id_, parts in _grouped(inputs.parts).items():
         if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
-            findings.append(messages.undeclared(id_, parts[0]))
-            continue
-        assembled = attempt(parts[0], partial(assemble_object, id_, parts))
+            if not (reading.unidentified and id_ in previous):
+                findings.append(messages.undeclared(id_, parts[0]))
+                continue
+            broken.add(id_)  # its declaration may be in the file that cannot be read; its agent is heard all the same
+        assembled = attempt(parts[0], partial(joined, id_, parts))
         if isinstance(assembled, Finding):
             findings.append(assembled)
             broken.add(id_)
             objects[id_] = Object(id_, parts[0].body, tuple(parts))
             continue
-        obj, conflicts = assembled
+        obj, conflicts, twice = assembled
+        findings.extend(twice)
         objects[id_] = obj
         if conflicts:
             broken.add(id_)
@@ -71,16 +75,6 @@ def assemble(snapshot: Snapshot) -> Fleet:
         derived_files=reading.derived_files,
         derived_paths=derived_paths,
     )
-
-
-def assemble_object(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path]]:
-    """Merge the parts of one object; also return the paths that more than one of them sets."""
-    ordered = tuple(parts)
-    body = ordered[0].body
-    conflicts: list[Path] = []
-    for part in ordered[1:]:
-        body = merge(body, part.body, kind_of(id_).list_keys, conflicts)
-    return Object(id_, body, ordered), conflicts
 
 
 def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:

@@ -1,7 +1,7 @@
 """All texts of reading and assembling: what is wrong, the value, and what to do, in one voice."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from muster.fleet.objects import Object
@@ -213,6 +213,44 @@ def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) ->
         here,
         hint="one file, one writer: remove the field from one of them",
         object_=id_,
+    )
+
+
+def _not_sent(found: Finding, ref: str) -> Finding:
+    """The finding about a report. On an agent's ref it is a warning: nobody can mend it by a commit, and no agent shall
+    be able to turn everybody's checks red."""
+    if found.severity is not Severity.ERROR:
+        return found
+    return replace(
+        found, message=f"{found.message}; {_COUNTS_NOT}", severity=Severity.WARNING if ref else found.severity
+    )
+
+
+_COUNTS_NOT = "it counts as not sent"
+
+
+def not_sent(found: Finding, part: Part) -> Finding:
+    """What is wrong with a report."""
+    return _not_sent(found, part.source.ref)
+
+
+def unread_of_agent(found: Finding) -> Finding:
+    """What is wrong with a file on an agent's ref."""
+    return _not_sent(found, "agents")
+
+
+def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
+    """A report that says what another part says already."""
+    elsewhere = f" at {first}" if first else ""
+    return _not_sent(
+        finding(
+            "MUS120",
+            f"{path_text(path)} of {part.id} is also set{elsewhere}",
+            Place(part.source.label, part.line, 1),
+            hint="one file, one writer: let one of them say it",
+            object_=part.id,
+        ),
+        part.source.ref,
     )
 
 

@@ -4,11 +4,13 @@ Every file is read on its own: what is wrong with one never hides another. A doc
 and `kind` is somebody else's and is passed over in silence.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.fleet import faults, messages
 from muster.fleet.derived import content_id
+from muster.fleet.heard import is_report
 from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
@@ -22,6 +24,8 @@ from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Document, Identity, Loaded
 
 _GROUPS = frozenset(kind.group for kind in ALL)
+_TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
+_STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 #: Where kubectl puts a namespaced object that names no namespace.
 DEFAULT_NAMESPACE = "default"
 
@@ -48,19 +52,31 @@ def read(snapshot: Snapshot) -> Reading:
         if _hidden(source.path):
             continue
         try:
-            read_file(reading, source, layer_of(source))
+            if source.ref:
+                _read_agents_file(reading, source)
+            else:
+                read_file(reading, source, layer_of(source))
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.of_file(source, error))
-            reading.unidentified = True
+            reading.unidentified |= not source.ref
     for skipped in snapshot.skipped:
         if _is_damaged_derived(skipped):
             reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
             reading.findings.append(messages.skipped_derived(skipped))
             continue
-        reading.findings.append(messages.skipped(skipped))
+        found = messages.skipped(skipped)
+        reading.findings.append(messages.unread_of_agent(found) if skipped.ref else found)
         # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
-        reading.unidentified |= skipped.reason in ("too-large", "unreadable")
+        reading.unidentified |= skipped.reason in ("too-large", "unreadable") and not skipped.ref
     return reading
+
+
+def _read_agents_file(reading: Reading, source: SourceFile) -> None:
+    """Add what an agent sends. What cannot be read counts as not sent: it breaks nothing, and hides nothing."""
+    own = Reading()
+    read_file(own, source, Layer.INPUT)
+    reading.parts.extend(own.parts)
+    reading.findings.extend(map(messages.unread_of_agent, own.findings))
 
 
 def _is_damaged_derived(skipped: Skipped) -> bool:
@@ -88,7 +104,10 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.derived_files[source.path] = content_id(data)
     loaded = load_documents(data, source.label)
     ours = layer is Layer.DERIVED or (b"apiVersion" in data and b"kind" in data)
-    _add_problems(reading, source, layer, loaded, ours=ours)
+    if layer is Layer.DERIVED:
+        reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
+    else:
+        _add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
     for document in loaded.documents:
         for item, body in _unwrapped(document):
             _add_body(reading, source, layer, document, item, body)
@@ -140,7 +159,7 @@ def _add_body(
         return
     if version not in kind.versions:
         reading.findings.append(messages.unsupported_version(place, id_, version))
-        reading.broken.add(id_)
+        _break(reading, id_)
         return
     reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
 
@@ -183,16 +202,27 @@ def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree
     return id_
 
 
-def _add_problems(reading: Reading, source: SourceFile, layer: Layer, loaded: Loaded, *, ours: bool) -> None:
-    """Record what of a file could not be read, and which objects suffer from it."""
-    if layer is Layer.DERIVED:
-        reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
-        return
+def _add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
+    """Record what of a file could not be read, and which objects suffer from it: none where it only reports."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)
         reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
         reading.unidentified |= ours and id_ is None
-    reading.broken.update(id_ for identity in loaded.lost if (id_ := identified(identity)))
+    for identity in loaded.lost:
+        if (id_ := identified(identity)) and not report:
+            _break(reading, id_)
+
+
+def _only_reports(data: bytes) -> bool:
+    """Whether a file that cannot be read is plainly one object's status, as an agent writes it, and nothing else."""
+    keys = set(_TOP_LEVEL.findall(data))
+    return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data
+
+
+def _break(reading: Reading, id_: ObjectId) -> None:
+    """An object that cannot be read keeps its last state; a report counts as not sent."""
+    if not is_report(id_):
+        reading.broken.add(id_)
 
 
 def identified(identity: Identity | None) -> ObjectId | None:

@@ -6,12 +6,14 @@ from functools import partial
 from typing import TypeVar
 
 from muster.fleet import messages
-from muster.fleet.admission import admission_findings, compile_admissions
+from muster.fleet.acceptance import with_automatic_acceptance
+from muster.fleet.admission import admit, compile_admissions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
+from muster.fleet.heard import has_reports, heard
 from muster.fleet.ingresses import lint_ingresses
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
@@ -67,6 +69,8 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough.
     """
     findings = list(fleet.findings)
+    fleet, found = _with_sound_reports(fleet)
+    findings.extend(found)
     broken = set(fleet.broken)
     sound = (fleet.objects[id_] for id_ in sorted(fleet.objects) if id_ not in broken)
     violations = list(each(sound, lambda obj: schema_findings(_as_declared(fleet, obj))))
@@ -78,14 +82,39 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     findings.extend(own)
     broken.update(errors_of(own))
     admissions = compile_admissions(checked)
-    refused = [*admissions.findings, *admission_findings(replace(checked, broken=frozenset(broken)), admissions, base)]
-    findings.extend(refused)
-    broken.update(errors_of(refused) & fleet.objects.keys())
+    admission = admit(replace(checked, broken=frozenset(broken)), admissions, base)
+    findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
+    broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
+    checked = replace(checked, objects=admission.objects)
     placements, found = compile_placements(checked)
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
     compiled = replace(compiled, placements=placements)
     return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
+
+
+def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:
+    """Leave out the reports that no schema allows; also return what is wrong with them."""
+
+    def wrong(obj: Object) -> list[Finding]:
+        return schema_findings(_as_declared(fleet, obj))
+
+    objects, findings = dict(fleet.objects), list[Finding]()
+    for id_, obj in sorted(fleet.objects.items()):
+        if not has_reports(obj):
+            continue
+        outcome = attempt(obj, lambda obj=obj: heard(obj, wrong) if wrong(obj) else (obj, []))  # type: ignore[misc]
+        if isinstance(outcome, Finding):
+            continue  # where muster fails on it, that is found below
+        left, found = outcome
+        if found:
+            findings.extend(found)
+            objects.pop(id_)
+            if left is not None:
+                objects[id_] = left
+    if not findings:
+        return fleet, findings
+    return replace(fleet, objects=with_automatic_acceptance(objects, fleet.previous, fleet.settings)), findings
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:

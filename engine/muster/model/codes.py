@@ -65,6 +65,10 @@ _TABLE = (
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
     Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
+    Code("MUS120", _E, "report that repeats another part",
+         "A Lease, a report or the status of a cluster sets what another part sets already. The first counts, people's "
+         "files before agents' branches; the other counts as not sent. The object is decided all the same. On an "
+         "agent's branch it is a warning."),
     Code("MUS121", _W, "branch of no agent",
          "An agent's branch is `agents/<cluster>`: one cluster, named in lower case as Kubernetes does. A branch with "
          "anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`) speaks for "

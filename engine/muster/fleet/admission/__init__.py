@@ -5,7 +5,7 @@ object: a new one creates, a changed one updates, one that is gone deletes. What
 which then keeps its last derived state; the others are decided all the same.
 """
 
-from muster.fleet.admission.judge import admission_findings
+from muster.fleet.admission.judge import admit
 from muster.fleet.admission.policies import AdmissionPolicy, Admissions, compile_admissions
 
-__all__ = ["AdmissionPolicy", "Admissions", "admission_findings", "compile_admissions"]
+__all__ = ["AdmissionPolicy", "Admissions", "admit", "compile_admissions"]

@@ -1,34 +1,85 @@
 """What the policies in force say of a revision: a finding per violation, at the object."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from muster import cel
 from muster.fleet.admission.policies import Admissions, Binding, Validation
 from muster.fleet.admission.request import Request, requests
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
+from muster.fleet.heard import has_reports, heard
 from muster.fleet.lazy import LazyVariables
 from muster.fleet.messages import finding
+from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.fleet.selectors import LabelSelector
-from muster.model.finding import Finding
+from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
+from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
 
 _PARAM_NOT_FOUND = "no object matches spec.paramRef of {}, so nobody can say what is allowed"
 
 
-def admission_findings(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Iterator[Finding]:
-    """Yield what is refused, by object. Without a base every object is new, and none is gone."""
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What policies make of a revision: its objects without the reports that are refused, what is wrong with those, and
+    what else is refused."""
+
+    objects: Mapping[ObjectId, Object]
+    unheard: tuple[Finding, ...] = ()
+    refused: tuple[Finding, ...] = ()
+
+
+def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission:
+    """Ask the policies about every object. Without a base every one is new, and none is gone.
+
+    An object that would be allowed but for what was reported of it is allowed without that: no agent keeps people's
+    changes of its cluster from taking effect.
+    """
     if not admissions.bindings:
-        return
+        return Admission(fleet.objects)
+    objects, unheard = dict(fleet.objects), list[Finding]()
 
     def judged(request: Request) -> Iterator[Finding]:
-        for binding in admissions.bindings:
-            if binding.policy.match.matches(request) and binding.match.matches(request):
-                yield from _judged(fleet, binding, request)
+        found = list(_of_request(fleet, admissions, request))
+        obj = request.object
+        if obj is not None and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
+            left, dropped = heard(obj, _Judge(fleet, admissions, request))
+            if dropped:
+                unheard.extend(dropped)
+                del objects[obj.id]
+                if left is None:
+                    return
+                if obj.kind is MANAGED_CLUSTER:  # as it was accepted, also automatically
+                    left = replace(left, body={**left.body, "spec": obj.spec})
+                objects[obj.id] = left
+                found = list(_of_request(fleet, admissions, replace(request, object=left)))
+        yield from found
 
-    yield from each(requests(fleet, base), judged)
+    refused = tuple(each(requests(fleet, base), judged))
+    return Admission(objects, tuple(unheard), refused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Asks the policies about another form of the object that a request is about."""
+
+    fleet: Fleet
+    admissions: Admissions
+    request: Request
+
+    def __call__(self, obj: Object) -> list[Finding]:
+        """Return what is refused of it."""
+        found = _of_request(self.fleet, self.admissions, replace(self.request, object=obj))
+        return [one for one in found if one.severity is Severity.ERROR]
+
+
+def _of_request(fleet: Fleet, admissions: Admissions, request: Request) -> Iterator[Finding]:
+    for binding in admissions.bindings:
+        if binding.policy.match.matches(request) and binding.match.matches(request):
+            yield from _judged(fleet, binding, request)
 
 
 def _judged(fleet: Fleet, binding: Binding, request: Request) -> Iterator[Finding]:

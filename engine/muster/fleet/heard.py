@@ -1,0 +1,120 @@
+"""What reports say, as far as it can be read: what cannot counts as not sent.
+
+A broken agent is a silent one. Its Lease, its status or its report that does not validate, or that says what another
+part says already, must not freeze the cluster as it last was: it is left out, a finding names it, and everything else
+is decided, the agent's silence among it. Only what people own keeps its last derived state while it is broken.
+
+What is a report is told by its section, wherever it stands: on an agent's ref everything; in other files Leases,
+AdapterReports and AddOnPlacementScores, and the `status` of clusters.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from muster.fleet import messages
+from muster.fleet.merge import merge
+from muster.fleet.objects import Object
+from muster.fleet.places import places_of
+from muster.model.decision import Path
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE, CLUSTERS, LEASE, kind_of
+from muster.model.source import Part
+from muster.model.tree import Tree
+
+_IDENTITY: Final = ("apiVersion", "kind", "metadata")
+#: Kinds of which nobody says anything but those who report.
+REPORTS: Final = (LEASE, ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE)
+
+
+def is_report(id_: ObjectId) -> bool:
+    """Whether objects of this kind are nothing but reports."""
+    return kind_of(id_) in REPORTS
+
+
+def reported(part: Part) -> tuple[str, ...]:
+    """The sections of a part that are reports; empty where there are none. With `metadata` it is the whole part."""
+    if part.source.ref or is_report(part.id):
+        return tuple(part.body)
+    return ("status",) if kind_of(part.id) in CLUSTERS and "status" in part.body else ()
+
+
+def has_reports(obj: Object) -> bool:
+    """Whether any part of an object reports something."""
+    return any(reported(part) for part in obj.parts)
+
+
+def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
+    """Merge the parts of one object, in order; also return the paths that more than one of people's parts sets, and
+    what was left out: reports that say what a part before them says already."""
+    kept: list[Part] = []
+    body: Tree = None
+    conflicts: list[Path] = []
+    findings: list[Finding] = []
+    for part in parts:
+        found: list[Path] = []
+        merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, found)
+        sections = reported(part)
+        if found and all(path[0] in sections for path in found):
+            first = places_of(kept, found[0])
+            findings.append(messages.not_sent_twice(part, found[0], first[0] if first else None))
+            rest = _without(part, sections)
+            if rest is None:
+                continue
+            part, merged = rest, merge(body, rest.body, kind_of(id_).list_keys, found)
+        else:
+            conflicts.extend(found)
+        body = merged
+        kept.append(part)
+    return Object(id_, body, tuple(kept)), conflicts, findings
+
+
+#: Says what is wrong with an object.
+Judge = Callable[[Object], Sequence[Finding]]
+
+
+def heard(obj: Object, wrong: Judge) -> tuple[Object | None, list[Finding]]:
+    """Leave out of an object every report that makes something wrong; None where nothing is left.
+
+    Also return what was found wrong with the reports. What is wrong without them is not among it: that is people's.
+    """
+    rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, reported(part)))}
+    chosen = dict(rests)
+    known = _keys(wrong(_made(obj.id, chosen))) if chosen else set()
+    findings: list[Finding] = []
+    for index, part in enumerate(obj.parts):
+        if not reported(part):
+            continue
+        trial = {**chosen, index: part}
+        new = [found for found in wrong(_made(obj.id, trial)) if _key(found) not in known]
+        if new:
+            findings.extend(messages.not_sent(found, part) for found in new)
+        else:
+            chosen = trial
+    if not chosen or (obj.kind in CLUSTERS and not any("spec" in part.body for part in chosen.values())):
+        return None, findings
+    return _made(obj.id, chosen), findings
+
+
+def _without(part: Part, sections: Iterable[str]) -> Part | None:
+    """A part without some of its sections; None where nothing is left that says anything."""
+    body = {name: value for name, value in part.body.items() if name not in sections}
+    says = len(body) > len(_IDENTITY) or set(body.get("metadata", {})) - {"name", "namespace"}
+    return replace(part, body=body) if "metadata" in body and says else None
+
+
+def _made(id_: ObjectId, parts: dict[int, Part]) -> Object:
+    ordered = tuple(parts[index] for index in sorted(parts))
+    body = ordered[0].body
+    for part in ordered[1:]:
+        body = merge(body, part.body, kind_of(id_).list_keys, [])
+    return Object(id_, body, ordered)
+
+
+def _keys(findings: Iterable[Finding]) -> set[tuple[str, str]]:
+    return {_key(found) for found in findings}
+
+
+def _key(found: Finding) -> tuple[str, str]:
+    return found.code, found.message
