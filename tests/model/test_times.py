@@ -4,7 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from muster.model.times import format_duration, format_time, parse_duration, parse_time
+from muster.model.times import (
+    LAST,
+    earliest,
+    format_duration,
+    format_time,
+    later,
+    parse_duration,
+    parse_time,
+    second_after,
+    second_at,
+    try_duration,
+    try_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +69,39 @@ def test_refuses_what_is_not_a_duration(text: str) -> None:
 @pytest.mark.parametrize("text", ["0s", "1m30s", "1h", "1h0.5s", "-2m"])
 def test_durations_round_trip(text: str) -> None:
     assert format_duration(parse_duration(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00Z", "2026-02-30T00:00:00Z",
+        "2026-01-01T24:00:00Z", "2026-01-01T23:59:60Z", "2026-01-01T00:00:00+99:99",
+    ],
+)  # fmt: skip
+def test_what_no_calendar_holds_is_no_instant(text: str) -> None:
+    with pytest.raises(ValueError, match="instant that does not exist"):
+        parse_time(text)
+    assert try_time(text) is None
+
+
+def test_the_edges_of_the_calendar_are_instants() -> None:
+    assert format_time(parse_time("0001-01-01T00:00:00Z")) == "0001-01-01T00:00:00Z"
+    assert format_time(parse_time("0001-01-01T23:59:00+23:59")) == "0001-01-01T00:00:00Z"
+    assert parse_time("9999-12-31T23:59:59Z") == LAST
+
+
+@pytest.mark.parametrize("text", ["2562048h", "99999999h", "999999999999999h", "9" * 15 + "s" + "9" * 15 + "h"])
+def test_what_64_bits_of_nanoseconds_do_not_hold_is_no_duration(text: str) -> None:
+    assert try_duration(text) is None
+    assert try_duration("2562047h") is not None
+
+
+def test_the_end_of_the_calendar_is_never() -> None:
+    assert later(LAST, timedelta(seconds=1)) is None
+    assert later(datetime.min.replace(tzinfo=UTC), timedelta(seconds=-1)) is None
+    assert later(LAST, timedelta(0)) == LAST
+    assert second_after(LAST) is None
+    assert second_at(datetime.max.replace(tzinfo=UTC)) is None
+    assert second_at(None) is None
+    assert earliest(None, LAST, None) == LAST
+    assert earliest(None) is None

@@ -21,7 +21,7 @@ from muster.fleet.selectors import LabelSelector
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER
-from muster.model.times import format_time, try_duration, try_time
+from muster.model.times import LAST, format_time, later, try_duration, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: Where the state of the budgets that hold lies, in the derived part of the Fleet.
@@ -160,7 +160,7 @@ class Holding:
     @property
     def until(self) -> datetime | None:
         """When it lets go if nothing else happens; None while it is over."""
-        return None if self.met is None else self.met + self.budget.cooldown
+        return None if self.met is None else later(self.met, self.budget.cooldown) or LAST
 
     @property
     def text(self) -> str:

@@ -21,7 +21,7 @@ from muster.fleet.policies import OBSERVED, At, ConditionPolicy, Guard, Rule
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
-from muster.model.times import format_time
+from muster.model.times import LAST, earliest, format_time
 from muster.model.tree import Tree
 
 POLICY_ERROR = "PolicyError"
@@ -108,13 +108,8 @@ def _damped(
     if waiting is None or current is None:
         return verdict, because, None
     remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
-    why = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until)}")
+    why = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until or LAST)}")
     return _as_it_was(current, verdict), why, remembered
-
-
-def earliest(*instants: datetime | None) -> datetime | None:
-    """The first of the instants that are there."""
-    return min((instant for instant in instants if instant is not None), default=None)
 
 
 def _as_it_was(current: Tree, verdict: Verdict) -> Verdict:

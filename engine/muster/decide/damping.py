@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from muster.fleet.policies import ConditionPolicy
 from muster.model.decision import Path
-from muster.model.times import format_time, try_time
+from muster.model.times import format_time, later, try_time
 from muster.model.tree import Tree
 
 PENDING: Path = ("status", "muster", "pending")
@@ -24,7 +24,7 @@ class Pending:
     status: str
     reason: str
     since: datetime
-    until: datetime
+    until: datetime | None
 
     def entry(self) -> Tree:
         """The pending outcome as it stands in the derived file."""
@@ -49,7 +49,8 @@ def pending(
     since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
     # A time ahead of now is one that muster did not write: a window must not be lengthened by hand.
     since = min(since or now, now)
-    return None if now >= since + hold else Pending(status, reason, since, since + hold)
+    until = later(since, hold)
+    return None if until is not None and now >= until else Pending(status, reason, since, until)
 
 
 def _is_no_recovery(policy: ConditionPolicy, before: str, status: str) -> bool:

@@ -31,7 +31,7 @@ from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.times import format_time, try_time
+from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, mapping_at
 
 HELD = "DisruptionHeld"
@@ -123,7 +123,7 @@ def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> 
     """The budgets that hold, as the next run needs to know them."""
     if not found:
         return
-    horizon = _next([holding.until for holding in found] + _expiries(fleet, id_, found, now))
+    horizon = earliest(*(holding.until for holding in found), *_expiries(fleet, id_, found, now))
     entries = [holding.entry() for holding in found]
     if id_ in fleet.broken:
         # The stage `kept` has decided the whole of status.muster: replace it as a whole.
@@ -138,10 +138,6 @@ def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) 
     counted = (obj for obj in fleet.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
     overrides = [*(override_of(obj) for obj in counted), *(holding.budget.override for holding in found)]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
-
-
-def _next(instants: Iterable[datetime | None]) -> datetime | None:
-    return min((instant for instant in instants if instant is not None), default=None)
 
 
 def _conditions(

@@ -6,20 +6,19 @@ horizon.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from muster import cel
 from muster.fleet.leases import renew_time
 from muster.fleet.objects import Object
 from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
-from muster.model.times import try_time
+from muster.model.times import later, second_after, second_at, span_of, try_time
 from muster.model.tree import Tree, dig
 
 #: Open Cluster Management waits for this many durations of a cluster's lease, Karmada for one of the Lease's own.
 _MANAGED_FACTOR = 5
 _KARMADA_SECONDS = 40
-_SECOND = timedelta(seconds=1)
 
 
 class ReportedCondition(dict[str, Any]):
@@ -62,21 +61,13 @@ def expiry(cluster: Object, lease: Tree, seconds: int) -> datetime | None:
     renewed = try_time(renew_time(lease))
     if renewed is None:
         return None
-    try:
-        if cluster.kind == MANAGED_CLUSTER:
-            return _ceiling(renewed + timedelta(seconds=_MANAGED_FACTOR * max(seconds, 0)))
-        if cluster.kind == KARMADA_CLUSTER:
-            seconds = _positive(dig(lease, "spec", "leaseDurationSeconds"), _KARMADA_SECONDS)
-            return (renewed + timedelta(seconds=seconds)).replace(microsecond=0) + _SECOND
-    except OverflowError:
-        return None
+    if cluster.kind == MANAGED_CLUSTER:
+        return second_at(later(renewed, _MANAGED_FACTOR * span_of(max(seconds, 0))))
+    if cluster.kind == KARMADA_CLUSTER:
+        seconds = _positive(dig(lease, "spec", "leaseDurationSeconds"), _KARMADA_SECONDS)
+        return second_after(later(renewed, span_of(seconds)))
     return None
 
 
 def _positive(value: Tree, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
-
-
-def _ceiling(instant: datetime) -> datetime:
-    whole = instant.replace(microsecond=0)
-    return whole if whole == instant else whole + _SECOND

@@ -18,6 +18,11 @@ _TYPE_NAMES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
+#: What is wrong where a value has the form of its format and is none.
+_FORMATS = {
+    "date-time": ("MUS270", "no instant of the years 1 to 9999 in UTC", "write one such as 2026-01-01T00:00:00Z"),
+    "duration": ("MUS271", "longer than a duration can be", "at most 2562047h, some 292 years"),
+}
 _LONGEST_VALUE = 60
 
 
@@ -35,6 +40,8 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     if error.context and error.validator in ("anyOf", "oneOf"):
         yield from _findings(obj, _most_telling(error))
         return
+    if error.validator == "format" and not _has_form(error):
+        return  # its pattern says so already
     path = tuple(error.absolute_path)
     limit: Tree = error.validator_value
     schema: Tree = error.schema
@@ -58,6 +65,14 @@ def _finding(obj: Object, code: str, path: tuple[str | int, ...], message: str, 
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
 
 
+def _has_form(error: "ValidationError") -> bool:
+    """Whether a text has the form that the schema asks for beside its format."""
+    from muster.fleet.violations import compiled_pattern
+
+    schema: Tree = error.schema
+    return "pattern" not in schema or compiled_pattern(schema["pattern"]).search(str(error.instance)) is not None
+
+
 def _most_telling(error: "ValidationError") -> "ValidationError":
     """Of several alternatives that all fail, the violation that lies deepest: the one the author came nearest to."""
     return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
@@ -77,6 +92,8 @@ def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
         return "MUS203", f"{where} cannot be {value}", hint
     if keyword == "const":
         return "MUS203", f"{where} must be {_shown(limit)}, not {value}", ""
+    if keyword == "format":
+        return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
     if keyword == "pattern":
         return "MUS205", f"{where} does not have the required form: {value}", f"it must match {limit}"
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from muster.fleet.bundle import bundle_path
-from muster.fleet.schemas import load_schema, schema_of
+from muster.fleet.schemas import FORMATS, load_schema, schema_of
 from muster.model.kinds import Kind
 from muster.model.tree import Tree
 
@@ -23,8 +23,18 @@ from muster.model.tree import Tree
 @cache
 def validator_of(kind: Kind) -> Draft202012Validator:
     """Return the validator of a kind. The schema itself is checked by the tests, not on every run."""
-    validator: Draft202012Validator = _Validator(schema_of(kind), registry=_registry())
+    validator: Draft202012Validator = _Validator(
+        schema_of(kind), registry=_registry(), format_checker=_format_checker()
+    )
     return validator
+
+
+@cache
+def _format_checker() -> FormatChecker:
+    checker = FormatChecker(formats=())
+    for name, holds in FORMATS.items():
+        checker.checks(name)(holds)
+    return checker
 
 
 @cache

@@ -114,6 +114,11 @@ _TABLE = (
     Code("MUS240", _W, "request cannot be decoded",
          "A CertificateSigningRequest must hold a PKCS #10 request, as PEM in base64. What cannot be read is approved "
          "by no policy: it stays pending."),
+    Code("MUS270", _E, "no such instant",
+         "The time has the right form and names no instant that muster can hold: a day that does not exist, or one "
+         "before the year 1 or after the year 9999 once it is told in UTC."),
+    Code("MUS271", _E, "no such duration",
+         "A duration is at most 2562047h, some 292 years: what 64 bits of nanoseconds hold, in Go and in CEL."),
     Code("MUS260", _E, "clusters cannot hibernate",
          "The platform of a ClusterPool cannot hibernate clusters, so all of them must run. The pool stays as it is."),
     Code("MUS261", _W, "clusters without their pool",

@@ -2,6 +2,10 @@
 
 One instant per run, UTC, whole seconds. `datetime.fromisoformat` accepts more than RFC 3339 does, so the shape
 is checked first.
+
+Files may say anything. An instant is one of the years 1 to 9999 in UTC and a duration at most some 292 years, as in Go
+and CEL: what lies beyond is no time, and schemas say so. Arithmetic that could leave the calendar is done here alone:
+differences of instants never do, sums go through `later`, for which the end of the calendar is never.
 """
 
 import re
@@ -12,6 +16,10 @@ _RFC3339 = re.compile(
     re.ASCII,
 )
 _DURATION_TERM = re.compile(r"(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(h|ms|m|s|us|µs|ns)", re.ASCII)
+#: The last whole second of the calendar.
+LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+_LONGEST = timedelta(microseconds=(2**63 - 1) // 1000)
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
@@ -25,7 +33,10 @@ def parse_time(text: str) -> datetime:
         while text[end].isdigit():
             end += 1
         text = f"{text[:dot]}.{text[dot + 1 : end][:6]:0<6}{text[end:]}"
-    return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text!r} is an instant that does not exist, or not in the years 1 to 9999 in UTC") from error
 
 
 def try_time(value: object) -> datetime | None:
@@ -34,7 +45,7 @@ def try_time(value: object) -> datetime | None:
         return None
     try:
         return parse_time(value)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
 
 
@@ -59,10 +70,9 @@ def parse_duration(text: str) -> timedelta:
         position = term.end()
     if not body or position != len(body):
         raise ValueError(f"{text!r} is not a duration such as 90s, 5m or 1h30m")
-    try:
-        return timedelta(seconds=-total if text.startswith("-") else total)
-    except OverflowError as error:
-        raise ValueError(f"{text!r} is longer than a duration can be") from error
+    if total > _LONGEST.total_seconds():
+        raise ValueError(f"{text!r} is longer than a duration can be, which is 2562047h, some 292 years")
+    return timedelta(seconds=-total if text.startswith("-") else total)
 
 
 def try_duration(value: object) -> timedelta | None:
@@ -73,6 +83,37 @@ def try_duration(value: object) -> timedelta | None:
         return parse_duration(value)
     except ValueError:
         return None
+
+
+def later(instant: datetime, span: timedelta) -> datetime | None:
+    """Return the instant that lies so much later (earlier, for a negative span); None past an end of the calendar."""
+    try:
+        return instant + span
+    except OverflowError:
+        return None
+
+
+def span_of(seconds: float) -> timedelta:
+    """Return so many seconds as a duration, at most the longest one there is."""
+    most = _LONGEST.total_seconds()
+    return timedelta(seconds=max(-most, min(seconds, most)))
+
+
+def second_at(instant: datetime | None) -> datetime | None:
+    """Return the first whole second that is not before an instant; None where there is none."""
+    if instant is None or not instant.microsecond:
+        return instant
+    return second_after(instant)
+
+
+def second_after(instant: datetime | None) -> datetime | None:
+    """Return the first whole second after an instant; None where there is none."""
+    return None if instant is None else later(instant.replace(microsecond=0), _SECOND)
+
+
+def earliest(*instants: datetime | None) -> datetime | None:
+    """Return the first of the instants that are there."""
+    return min((instant for instant in instants if instant is not None), default=None)
 
 
 def format_duration(span: timedelta) -> str:

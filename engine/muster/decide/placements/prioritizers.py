@@ -6,15 +6,15 @@ decided in this run, or before it for those whose turn comes later.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from muster.decide.placements.candidates import NO_SCORES, Candidates
 from muster.fleet.placements import Prioritizer
 from muster.fleet.placements.request import BALANCE, CPU, MEMORY, STEADY
+from muster.model.times import second_after
 
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}
-_SECOND = timedelta(seconds=1)
 
 #: The score of each cluster, in the order of the names that were asked for. Lists, because positions cost less than
 #: names where there are a million of them.
@@ -94,4 +94,4 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
     reported = [candidates.reported_scores(resource) for resource in sorted(resources)]
     known = [scores[name] for scores in reported for name in everyone if name in scores]
     instants = {scores.until for scores in known if scores.until is not None}
-    return {instant.replace(microsecond=0) + _SECOND for instant in instants if instant.year < 9999}
+    return {over for instant in instants if (over := second_after(instant)) is not None}

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.decide.pools.model import Cluster, instant, later, whole
+from muster.decide.pools.model import Cluster, instant, whole
 from muster.decide.pools.rules import Rules
-from muster.model.times import format_time
+from muster.model.times import format_time, later
 from muster.model.tree import Tree
 
 

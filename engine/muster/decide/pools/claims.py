@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.decide.pools.conditions import Said
-from muster.decide.pools.model import RUNNING, Claim, Cluster, Pool, instant, later
+from muster.decide.pools.model import RUNNING, Claim, Cluster, Pool, instant
 from muster.decide.pools.rules import Rules
 from muster.decide.pools.survey import Survey
-from muster.model.times import format_duration, try_duration
+from muster.model.times import format_duration, later, try_duration
 from muster.model.tree import Tree, dig
 
 PENDING, CLUSTER_RUNNING = "Pending", "ClusterRunning"

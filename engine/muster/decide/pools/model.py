@@ -180,14 +180,6 @@ def span(tree: Tree, *path: str) -> timedelta | None:
     return try_duration(dig(tree, *path)) or None
 
 
-def later(moment: datetime, wait: timedelta) -> datetime | None:
-    """The instant that lies so much later; None where the calendar ends before."""
-    try:
-        return moment + wait
-    except OverflowError:
-        return None
-
-
 def annotated(body: Tree, name: str) -> bool | None:
     """What an annotation says as a boolean; None where it is missing or no boolean."""
     return _BOOLS.get(text(body, "metadata", "annotations", name))

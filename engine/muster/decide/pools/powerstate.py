@@ -10,10 +10,11 @@ Source: upstream's hibernation controller, without its probes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from muster.decide.pools.model import HIBERNATING, HIVE, RUNNING, Cluster, annotated, instant, later, span
+from muster.decide.pools.model import HIBERNATING, HIVE, RUNNING, Cluster, annotated, instant, span
 from muster.decide.transitions import condition
+from muster.model.times import later, second_after
 from muster.model.tree import Tree, dig, mappings_at
 
 RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
@@ -68,7 +69,7 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime) -> PowerView
             return PowerView(reported, cluster.power, hibernate=True)
         asked = _ask_to_run(cluster, reported, writer)
         return PowerView(asked.conditions, asked.power, asked.stated, asked.state, machines=asked.machines,
-                         horizon=due + timedelta(seconds=1))  # fmt: skip
+                         horizon=second_after(due))  # fmt: skip
     if cluster.wanted == HIBERNATING:
         return _ask_to_stop(cluster, reported, writer)
     return _ask_to_run(cluster, reported, writer)

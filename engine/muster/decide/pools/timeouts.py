@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING
-from muster.decide.pools.model import HIBERNATING, RUNNING, Cluster, instant, later, span
+from muster.decide.pools.model import HIBERNATING, RUNNING, Cluster, instant, span
 from muster.decide.pools.powerstate import RESUMING, STOP_REASONS, PowerView, reported_conditions
 from muster.decide.pools.rules import Rules
 from muster.decide.transitions import condition
-from muster.model.times import format_duration, format_time
+from muster.model.times import format_duration, format_time, later
 from muster.model.tree import Tree
 
 FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from muster.fleet.policies import PulsePolicy
 from muster.model.published import Published
-from muster.model.times import parse_time
+from muster.model.times import LAST, later, parse_time
 from muster.model.tree import Tree
 
 
@@ -29,16 +29,16 @@ def earliest(policy: PulsePolicy, last: Published | None, generation: int, waiti
     """
     if last is None or generation > last.generation:
         return None
-    return last.time + pause(policy, waiting)
+    return later(last.time, pause(policy, waiting)) or LAST
 
 
 def pause(policy: PulsePolicy, waiting: int) -> timedelta:
     """How long to wait after a pulse that is the `waiting`th without an answer, in whole seconds, rounded up."""
-    span = policy.interval
-    if policy.backoff is not None:
+    span, backoff = policy.interval, policy.backoff
+    if backoff is not None and backoff.factor > 1 and span:
         for _ in range(1, waiting):
-            if span >= policy.backoff.longest:
+            if span >= backoff.longest:
                 break
-            span *= policy.backoff.factor
-        span = max(policy.interval, min(span, policy.backoff.longest))
+            span = span * backoff.factor if backoff.factor < backoff.longest / span else backoff.longest
+        span = max(policy.interval, span)
     return timedelta(seconds=-(-span // timedelta(seconds=1)))

@@ -23,6 +23,7 @@ from muster.fleet.policies import PulsePolicy, PulseRule
 from muster.model.decision import Because, Decision, Pulse
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
+from muster.model.times import later
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Pulse | Decision | Finding]:
@@ -99,7 +100,7 @@ def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent
         return None
     if rule is None:
         return scopes.clock.horizon
-    return sent.time + pause(policy, sent.count)
+    return later(sent.time, pause(policy, sent.count))
 
 
 def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Decision]:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from muster.decide.reports.accepted import Accepted, same_report
-from muster.model.times import format_duration, parse_time
+from muster.model.times import format_duration, later, parse_time, second_at
 from muster.model.tree import Tree
 
 ACCEPTED = "Accepted"
@@ -107,10 +107,10 @@ def _repeated_condition(report: Report, _: Situation) -> Verdict | None:
 
 
 def _out_of_time(report: Report, at: Situation) -> Verdict | None:
-    if report.time > at.now + at.limits.ahead:
+    if report.time - at.now > at.limits.ahead:
         text = f"observed_time must not be more than {format_duration(at.limits.ahead)} in the future."
-        return Verdict("ObservedTimeAhead", text, _whole_second(report.time - at.limits.ahead))
-    if report.time < at.now - at.limits.age:
+        return Verdict("ObservedTimeAhead", text, second_at(later(report.time, -at.limits.ahead)))
+    if at.now - report.time > at.limits.age:
         text = f"observed_time must not be more than {format_duration(at.limits.age)} in the past."
         return Verdict("ObservedTimeTooOld", text)
     return None
@@ -179,7 +179,3 @@ RULES: Sequence[Rule] = (
     _unknown,
     _same_time,
 )
-
-
-def _whole_second(instant: datetime) -> datetime:
-    return instant + timedelta(microseconds=-instant.microsecond % 1_000_000)

@@ -11,11 +11,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
-from muster.model.times import try_time
+from muster.model.times import later, second_at, try_time
 from muster.model.tree import Tree
 
 NO_SELECT, PREFER_NO_SELECT, NO_SELECT_IF_NEW = "NoSelect", "PreferNoSelect", "NoSelectIfNew"
-_SECOND = timedelta(seconds=1)
 #: Longer than any instant that can be written is away; such a toleration never ends.
 _AGES = 10**11
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -100,8 +99,4 @@ class Patience:
 
 def _after(added: datetime, seconds: int) -> datetime | None:
     """The first whole second that is at least so long after an instant; None past the end of the calendar."""
-    try:
-        end = added + timedelta(seconds=seconds)
-        return end if not end.microsecond else end.replace(microsecond=0) + _SECOND
-    except OverflowError:
-        return None
+    return second_at(later(added, timedelta(seconds=seconds)))
