@@ -14,9 +14,11 @@ from datetime import datetime
 
 from muster.decide.budgets import HEADLINES, NEVER_AVAILABLE, headline, in_service
 from muster.decide.registration import ACCEPTED, JOINED
+from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Path
+from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import dig, mapping_at
 
@@ -26,11 +28,12 @@ _BECAUSE = Because("first day", text="the cluster has never been available, so b
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember which clusters have never been available."""
     judged = {kind.name for policy in fleet.compiled.conditions for kind in policy.target.kinds
               if policy.type == HEADLINES.get(kind.name)}  # fmt: skip
-    for obj in fleet.clusters():
+
+    def remembered(obj: Object) -> Iterator[Decision]:
         recorded = NEVER_AVAILABLE in mapping_at(fleet.previous.get(obj.id), *map(str, _PATH))
         # Where no policy of the fleet says whether clusters of a kind are available, all of them count.
         waiting = (
@@ -41,6 +44,8 @@ def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
         if waiting:
             annotations = {**mapping_at(fleet.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
             yield Decision(obj.id, _PATH, dict(sorted(annotations.items())), _BECAUSE)
+
+    yield from each(fleet.clusters(), remembered)
 
 
 def _was_available(fleet: Fleet, obj: Object, *, recorded: bool) -> bool:

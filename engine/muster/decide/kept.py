@@ -55,6 +55,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"),)),
     ),
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
+    "first day": (),  # without it nothing is decided
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"),)),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),

@@ -63,7 +63,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
 
 
 #: Stages without which no other may act: where one fails as a whole, all stays as it is.
-_FOUNDATIONS = frozenset(("kept", "reports", "budgets"))
+_FOUNDATIONS = frozenset(("kept", "reports", "first day", "budgets"))
 #: How often objects are taken out and all is decided again, before everything stays as it is.
 _MOST_RUNS = 20
 #: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
