@@ -167,7 +167,7 @@ class World:
 
     def _report(self, phase: str, machine: Machine) -> str | None:
         """The text of the report; None: the provisioner removes it, for the cluster is gone."""
-        power, hibernating, ready = _PHASES[phase]
+        power, hibernating, ready = PHASES[phase]
         conditions: list[Tree] = []
         if hibernating:
             status = "True" if hibernating == "Hibernating" else "False"
@@ -324,7 +324,7 @@ def _asleep(phase: str) -> bool:
 
 
 #: status.powerState, and the reasons of the conditions Hibernating and Ready, by phase.
-_PHASES: dict[str, tuple[str | None, str, str]] = {
+PHASES: dict[str, tuple[str | None, str, str]] = {
     "installing": (None, "", ""),
     "installing-badly": (None, "", ""),
     "install-failed": (None, "", ""),
@@ -332,6 +332,7 @@ _PHASES: dict[str, tuple[str | None, str, str]] = {
     "stopping": ("Stopping", "Stopping", "StoppingOrHibernating"),
     "stopped": ("Hibernating", "Hibernating", "StoppingOrHibernating"),
     "starting": ("WaitingForNodes", "ResumingOrRunning", "WaitingForNodes"),
+    "stop-failed": ("FailedToStop", "FailedToStop", "StoppingOrHibernating"),
     "start-failed": ("FailedToStartMachines", "ResumingOrRunning", "FailedToStartMachines"),
     "deprovisioning": ("Unknown", "", ""),
     "gone": (None, "", ""),

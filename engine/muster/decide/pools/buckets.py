@@ -5,7 +5,7 @@ conditions of those names on ClusterDeployments; a fleet replaces one by committ
 counts: a policy that fails leaves a cluster neither assignable nor broken.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.decide.pools.model import RUNNING, Bucket, Cluster, Pool
@@ -69,6 +69,14 @@ class Stale:
     def __iter__(self) -> Iterator[Cluster]:
         """In the order in which they are replaced."""
         yield from (*self.unknown, *self.mismatched, *self.uncustomized)
+
+    def without(self, names: Container[str]) -> "Stale":
+        """Those of other names: what a claim has got meanwhile is no longer the pool's to replace."""
+
+        def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+            return tuple(cluster for cluster in clusters if cluster.name not in names)
+
+        return Stale(left(self.unknown), left(self.mismatched), left(self.uncustomized))
 
 
 def classify(pool: Pool, clusters: Iterable[Cluster], version: str, decided: Decided) -> Buckets:

@@ -54,16 +54,18 @@ class ClusterPass:
     def _state(self, ledger: Ledger, cluster: Cluster, inherited: Tree) -> None:
         before = self.fleet.conditions_before(cluster.id)
         power = power_view(cluster, before, self.now)
-        path = ("status", "conditions", ("Hibernating",))
-        for type_, stated in power.stated.items():
-            value = {name: part for name, part in stated.items() if name != "type"}
+        path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
+        stated = {**self._stated_before(cluster, before), **power.stated}
+        for type_, said in stated.items():
+            value = {name: part for name, part in said.items() if name != "type"}
             ledger.set(cluster.id, ("status", "conditions", (type_,)), value, _POWER)
-        if power.state is not None:
-            ledger.set(cluster.id, ("status", "powerState"), power.state, _POWER)
+        state = power.state or (self.fleet.before(cluster.id, "status", "powerState") if cluster.fake else None)
+        if state is not None:
+            ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
         if power.hibernate:
-            ledger.set(cluster.id, ("spec", "powerState"), HIBERNATING, _HIBERNATE_AFTER)
+            ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
         elif power.horizon is not None:
-            ledger.set(cluster.id, ("spec", "powerState"), None, _HIBERNATE_AFTER, power.horizon)
+            ledger.set(cluster.id, wanted, ledger.value(cluster.id, wanted), _HIBERNATE_AFTER, power.horizon)
         wait = wait_of(cluster, self._limits(cluster, inherited), power, self.asked(cluster), self.rules)
         if wait is None:
             return
@@ -71,6 +73,11 @@ class ClusterPass:
             ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
         else:
             ledger.set(cluster.id, path, ledger.value(cluster.id, path), _TIMEOUT, wait.deadline)
+
+    @staticmethod
+    def _stated_before(cluster: Cluster, before: dict[str, Tree]) -> dict[str, Tree]:
+        """What muster goes on to say of a fake cluster's power, for nobody else does."""
+        return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
 
     def _limits(self, cluster: Cluster, inherited: Tree) -> Tree:
         """The timeouts that apply: what a person wrote on the cluster, else what its pool says now."""

@@ -8,8 +8,10 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.merge import leaf_at
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import kind_of
-from muster.model.tree import Tree
+from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
+from muster.model.tree import Tree, mapping_at
+
+_KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 
 @dataclass(slots=True)
@@ -43,17 +45,28 @@ class Ledger:
     def outcomes(self, fleet: Fleet, now: datetime) -> Iterator[Decision]:
         """Yield every decision, by object and path.
 
-        Where any of them changes what the last run derived, another pass at the same instant may go on from there, so
-        the first such decision carries `now` as its horizon.
+        Where any of them changes what the last run derived, or something of it is not decided again, another pass
+        at the same instant may go on from there, so one decision carries `now` as its horizon.
         """
-        again = False
+        changed, told = self._drops(fleet), False
         for id_, by_path in sorted(self.entries.items()):
             before, list_keys = fleet.previous.get(id_), kind_of(id_).list_keys
-            for path in by_path:
-                decision = by_path[path]
-                if not again and _differs(before, decision, list_keys):
-                    again, decision = True, replace(decision, horizon=now)
-                yield decision
+            for decision in by_path.values():
+                changed = changed or _differs(before, decision, list_keys)
+                yield replace(decision, horizon=now) if changed and not told else decision
+                told = changed
+
+    def _drops(self, fleet: Fleet) -> bool:
+        """Whether the last run derived something of a cluster or claim that nobody decides any more."""
+        for id_, before in fleet.previous.items():
+            if id_.kind not in _KINDS or id_ in fleet.broken:
+                continue
+            decided = {*self.entries.get(id_, ()), *fleet.decisions(id_)}
+            paths: list[Path] = [("spec", name) for name in mapping_at(before, "spec")]
+            paths += [("status", "conditions", (type_,)) for type_ in fleet.conditions_before(id_)]
+            if not decided.issuperset(paths):
+                return True
+        return False
 
 
 def _differs(before: Tree, decision: Decision, list_keys: Mapping[str, tuple[str, ...]]) -> bool:

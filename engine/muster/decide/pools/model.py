@@ -56,8 +56,8 @@ class Cluster:
 
     `body` is the object with muster's metadata and spec over the inputs, and the reported status. `pool` is None for
     a cluster of no pool; `claim` is empty while nobody has it. `wanted` and `power` are spec.powerState and the
-    reported status.powerState. `frozen`: a part of it cannot be read, so it is counted and not touched. `declared`:
-    whether muster declares it (else a person does).
+    reported status.powerState; `told`: a person asks for the former, and may. `frozen`: a part of it cannot be read, so
+    it is counted and not touched. `declared`: whether muster declares it (else a person does).
     """
 
     id: ObjectId
@@ -72,6 +72,7 @@ class Cluster:
     marked: bool
     version: str
     customization: str
+    told: bool
     frozen: bool
     declared: bool
 
@@ -84,11 +85,6 @@ class Cluster:
     def age_key(self) -> tuple[datetime, str, str]:
         """Sorts oldest first, ties by namespace and name."""
         return (self.created, self.id.namespace, self.id.name)
-
-    @property
-    def settled(self) -> bool:
-        """Whether its power state is nobody's business but its user's: it is claimed, or of no pool."""
-        return self.pool is None or bool(self.claim)
 
     @property
     def fake(self) -> bool:

@@ -101,12 +101,12 @@ class _PoolPass:
         if self.pool.deleting:
             self._wind_down(buckets)
             return
-        links = repair(buckets, claims, self.rules)
+        links, stale = repair(buckets, claims, self.rules), buckets.stale
         buckets = _after(buckets, links)
         inventory = synchronize(self.world.stock, self.pool, buckets, self.world.view.names)
         self._count(buckets)
         self._say(words.capacity(self.pool, buckets))
-        links = assign(links, buckets.stale, self.rules)
+        links = assign(links, stale, self.rules)
         self._link(links)
         served = _after(buckets, links)
         missing = self.world.dependencies.missing(self.pool)
@@ -117,7 +117,7 @@ class _PoolPass:
         if not (step.blocked and self.rules.starved_by_dependencies):
             deleted = [cluster.name for cluster in step.delete]
             self._power(power_states(self.pool, served, deleted, born, len(links.waiting)))
-            self._say(words.current(buckets.stale, deleted))
+            self._say(words.current(stale, deleted))
         self._say_of_means(step, missing, inventory)
         self._record(step, links, born)
         yield from self._held(step)
@@ -268,7 +268,8 @@ def _after(buckets: Buckets, links: Links) -> Buckets:
     left = {cluster.name for cluster in links.assignable}
     assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in left)
     taken = tuple(cluster for cluster in buckets.assignable if cluster.name not in left)
-    return replace(buckets, assignable=assignable, claimed=(*buckets.claimed, *taken))
+    stale = buckets.stale.without({cluster.name for cluster in taken})
+    return replace(buckets, assignable=assignable, claimed=(*buckets.claimed, *taken), stale=stale)
 
 
 def _without(buckets: Buckets, names: set[str]) -> Buckets:

@@ -3,7 +3,8 @@
 The provisioner starts and stops machines and reports what it sees. Between muster's request and that report the
 cluster would look as if nobody had asked; so muster states the request itself, with the reasons that upstream's
 hibernation controller gives, and is silent as soon as the provisioner speaks. Fake clusters have no provisioner:
-their power state follows at once. What only a look at machines and nodes can tell is never decided here.
+their power state follows at once (with `hibernateAfter` in two passes, as upstream's), and what muster has stated of it
+stands. What only a look at machines and nodes can tell is never decided here.
 
 Source: upstream's hibernation controller, without its probes.
 """
@@ -83,6 +84,8 @@ def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> P
         return writer.view(
             HIBERNATING, ("Hibernating", "True", "Hibernating", "Fake cluster is stopped"), _NOT_READY, machines=None
         )
+    if cluster.fake and hibernating.get("reason") in STOP_REASONS:
+        return writer.view(HIBERNATING, ("Hibernating", "True", "Hibernating", "Cluster is stopped"), _NOT_READY)
     if hibernating.get("reason") in STOP_REASONS or hibernating.get("reason") == _UNSUPPORTED:
         return PowerView(reported, cluster.power)
     stopping = ("Hibernating", "False", STOPPING, "Stopping cluster machines")
@@ -114,9 +117,11 @@ def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> Po
 def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
     """The instant after which hibernateAfter asks for hibernation; None where it never does.
 
-    Clusters of a pool wait until they are claimed. The clock runs from the latest of installation, claim and the
-    moment at which the cluster became ready.
+    Clusters of a pool wait until they are claimed, and a person's word is never worked against. The clock runs from
+    the latest of installation, claim and the moment at which the cluster became ready.
     """
+    if cluster.told:
+        return None
     limit = span(cluster.body, "spec", "hibernateAfter")
     claimed = instant(cluster.body, "spec", "clusterPoolRef", "claimedTimestamp")
     if limit is None or (cluster.pool is not None and (not cluster.claim or claimed is None)):

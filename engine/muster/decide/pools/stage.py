@@ -75,7 +75,7 @@ def _carry(world: World, pools: dict[PoolKey, Pool]) -> None:
             continue
         fields = carried(world.fleet.previous.get(cluster.id))
         own = obj.spec if (obj := world.fleet.objects.get(cluster.id)) is not None else {}
-        if "powerState" in own and cluster.settled:
+        if cluster.told:
             fields.pop(("spec", "powerState"), None)
         if cluster.declared and (pool := pools.get(cluster.pool or PoolKey("", ""))) is not None:
             for name in (TO_RUNNING, TO_HIBERNATING):
@@ -182,7 +182,7 @@ def _remember(world: World, clusters: ClusterPass) -> None:
         if cluster is not None:
             record["bucket"] = shown_bucket(cluster, world.decided(id_)).value
         asked = entries.get(("spec", "powerState"))
-        changed = cluster is None or (asked is not None and asked.value != cluster.wanted)
+        changed = cluster is None or (asked is not None and (asked.value or "") != cluster.wanted)
         record[ASKED] = format_time(world.now if changed or cluster is None else clusters.asked(cluster))
         if cluster is not None and (id_ in world.fleet.objects or _was_reported(world.fleet, cluster)):
             record["reported"] = True

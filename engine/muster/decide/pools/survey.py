@@ -128,6 +128,7 @@ def _cluster(fleet: Fleet, id_: ObjectId, missing: datetime) -> Cluster | None:
         marked=marked_for_removal(body),
         version=text(body, "metadata", "annotations", "hive.openshift.io/cluster-pool-spec-hash"),
         customization=text(body, "spec", "clusterPoolRef", "clusterDeploymentCustomization", "name"),
+        told=_own_word(obj, before),
         frozen=frozen,
         declared=declared,
     )
@@ -155,18 +156,21 @@ def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
 def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
     """Inputs with muster's metadata and spec over them. Of a fake cluster muster itself decides the status."""
     over = {name: before[name] for name in ("metadata", "spec") if name in before} if before else {}
-    if obj is not None and "powerState" in obj.spec and _settled(before):
+    if _own_word(obj, before) and "spec" in over:
         over["spec"] = {name: value for name, value in over["spec"].items() if name != "powerState"}
-    if before and annotated(before, FAKE):
+    if before and (annotated(before, FAKE) or annotated(reported, FAKE)):
         over["status"] = {k: v for k, v in mapping_at(before, "status").items() if k != "muster"}
     if not reported:
         return over
     return overlay(reported, over, obj.kind.list_keys) if over and obj else reported
 
 
-def _settled(before: Tree) -> bool:
-    """Whether muster has given the cluster to a claim: then a power state that a person writes counts."""
-    return bool(dig(before, "spec", "clusterPoolRef", "claimName"))
+def _own_word(obj: Object | None, before: Tree) -> bool:
+    """Whether a person's power state counts: of a cluster of no pool, and of one that muster has given to a claim."""
+    if obj is None or not text(obj.body, "spec", "powerState"):
+        return False
+    references = (dig(before, "spec", "clusterPoolRef"), dig(obj.body, "spec", "clusterPoolRef"))
+    return any(text(reference, "claimName") for reference in references) or not any(references)
 
 
 def _claim(fleet: Fleet, id_: ObjectId, missing: datetime) -> Claim:
