@@ -18,12 +18,12 @@ PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measu
 
 
 @contextmanager
-def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run `muster watch` until the block ends; it must then end cleanly on SIGTERM."""
     main = "from muster.commands.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", main, "watch", "--repo", str(repo.path), *arguments],
-        env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
     )  # fmt: skip
     try:
         yield process
@@ -31,10 +31,10 @@ def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0, rest
-    assert rest.rstrip().endswith("stopped")
+    assert rest.rstrip().endswith(b"stopped")
 
 
-def line_with(process: "subprocess.Popen[str]", text: str) -> tuple[str, datetime]:
+def line_with(process: "subprocess.Popen[bytes]", text: str) -> tuple[str, datetime]:
     """Read output until a line has `text`; return it and when it came. Fails when patience ends."""
     assert process.stdout is not None
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -42,7 +42,7 @@ def line_with(process: "subprocess.Popen[str]", text: str) -> tuple[str, datetim
     while time.monotonic() < deadline:
         ready, _, _ = select.select([process.stdout], [], [], 0.1)
         if ready:
-            line = process.stdout.readline()
+            line = process.stdout.readline().decode()  # unbuffered: `select` knows of every line that is left
             seen.append(line)
             if text in line:
                 return line, datetime.now(UTC)

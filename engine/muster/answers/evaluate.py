@@ -1,11 +1,13 @@
 """The function on which everything rests: a fleet repository and an instant in, all that follows out."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from muster.answers.publish.memory import memory_of
 from muster.decide import pipeline
@@ -16,9 +18,12 @@ from muster.fleet.fleet import Fleet, sorted_objects
 from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
 from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
 from muster.model.tree import Tree
+
+NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,23 @@ def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     return evaluate_snapshot(open_snapshot(Path(path), rev), now, published)
 
 
-def evaluate_snapshot(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Run:
-    """Evaluate what a snapshot holds; `published` are the pulses that went out before."""
+def evaluate_snapshot(
+    snapshot: Snapshot,
+    now: datetime,
+    published: Memory = NOTHING_PUBLISHED,
+    restless: Mapping[ObjectId, Finding] = NOBODY,
+) -> Run:
+    """Evaluate what a snapshot holds; `published` are the pulses that went out before.
+
+    The `restless` objects keep their last derived state as if they were broken, each with its finding.
+    """
     if now.tzinfo is None:
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
-        fleet = replace(check_snapshot(snapshot), published=published)
+        fleet = check_snapshot(snapshot)
+        broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
+        fleet = replace(fleet, published=published, broken=broken, findings=findings)
         return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
 
 

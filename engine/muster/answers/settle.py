@@ -1,22 +1,30 @@
 """Passes until rest: an evaluation may leave a further step that is due at the same instant.
 
 A pool that deletes a cluster can create its successor only in the next pass. `settle` evaluates, lays what was
-derived over the snapshot and evaluates again, until a pass changes nothing.
+derived over the snapshot and evaluates again, until a pass changes nothing. Where a pass gives what an earlier one
+gave, it would go on for ever: the objects that differ in between do not rest. They then keep what the last run derived,
+like broken ones, so that what depends on them stays as consistent as it was, and the rest of the fleet is settled
+without them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster.answers.change import Change
 from muster.answers.changes import changes
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.overlay import Overlay
+from muster.answers.unrest import Unrest, unrest_among
+from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
+from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
+from muster.model.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
 
-MOST_PASSES = 50
+#: Derived files by path, as they lie over a snapshot; None removes one.
+Files = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +32,14 @@ class Settled:
     """Where the passes came to rest.
 
     `files` are all derived files that differ from the snapshot's, `changes` all transitions in order; `first` is
-    the run on the snapshot itself, `last` the final one. `rested` is False where the bound was hit first. `faults` are
-    those of muster in writing files and telling transitions.
+    the run on the snapshot itself, `last` the final one. `rested` is False where some objects did not come to rest:
+    then nothing of theirs is in `files`, and a finding of `last` (MUS262) names each. `faults` are those of muster in
+    writing files and telling transitions.
     """
 
     first: Run
     last: Run
-    files: dict[str, str | None]
+    files: Files
     changes: list[Change]
     rested: bool
     faults: frozenset[Finding] = frozenset()
@@ -42,18 +51,55 @@ class Settled:
 
 
 def settle(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Settled:
-    """Evaluate a snapshot until nothing more is due at `now`, at most `MOST_PASSES` times."""
-    first = run = evaluate_snapshot(snapshot, now, published)
-    files = dict(run.files)
+    """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times."""
+    unrest = Unrest()
+    while True:
+        walk = _walk(snapshot, now, published, unrest)
+        if walk.rested:
+            return Settled(walk.first, walk.last, walk.files, walk.told, not unrest, frozenset(walk.faults))
+        found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
+        if not found.objects - unrest.objects:
+            return _nothing(walk, found)
+        unrest = found
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Passes one after the other. `states` are the files after each pass of a circle, or of the last half of too
+    many passes; empty where the passes came to rest."""
+
+    first: Run
+    last: Run
+    files: Files
+    told: list[Change]
+    faults: list[Finding]
+    states: tuple[Files, ...] = ()
+
+    @property
+    def rested(self) -> bool:
+        return not self.states
+
+
+def _walk(snapshot: Snapshot, now: datetime, published: Memory, unrest: Unrest) -> _Walk:
+    first = run = evaluate_snapshot(snapshot, now, published, unrest.findings)
+    files: Files = dict(run.files)
     told: list[Change] = []
     faults = _tell(run, told)
-    for _ in range(MOST_PASSES):
-        if run.horizon is None or run.horizon > run.now or not run.files:
-            return Settled(first, run, _real(first, files), told, rested=True, faults=frozenset(faults))
-        run = evaluate_snapshot(Overlay(snapshot, files), now, published)
+    states: list[Files] = [{}]
+    seen = {_key({}): 0}
+    while run.files and _goes_on(run):
+        state = _real(first, files)
+        if (earlier := seen.setdefault(_key(state), len(states))) < len(states):
+            return _Walk(first, run, state, told, faults, tuple(states[earlier:]))
+        states.append(state)
+        if len(states) > first.fleet.settings.passes:
+            if len(states) == 2 and not _due(run):
+                break  # one pass is all that the fleet allows, and nothing says that it needs another
+            return _Walk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
+        run = evaluate_snapshot(Overlay(snapshot, files), now, published, unrest.findings)
         files.update(run.files)
         faults.extend(_tell(run, told))
-    return Settled(first, run, _real(first, files), told, rested=False, faults=frozenset(faults))
+    return _Walk(first, run, _real(first, files), told, faults)
 
 
 def _tell(run: Run, told: list[Change]) -> list[Finding]:
@@ -63,6 +109,37 @@ def _tell(run: Run, told: list[Change]) -> list[Finding]:
     return [*run.unwritten, *(one for one in found if isinstance(one, Finding))]
 
 
-def _real(first: Run, files: dict[str, str | None]) -> dict[str, str | None]:
-    """Without files that were written in one pass and removed in a later one, and so never existed."""
-    return {path: text for path, text in files.items() if text is not None or path in first.fleet.derived_files}
+def _nothing(walk: _Walk, found: Unrest) -> Settled:
+    """Where even what was left alone does not rest, nobody knows what may be committed: nothing is."""
+    fleet = walk.first.fleet
+    stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *found.findings.values()))
+    return Settled(walk.first, replace(walk.first, fleet=stays), {}, [], rested=False, faults=frozenset(walk.faults))
+
+
+def _goes_on(run: Run) -> bool:
+    """Whether a further pass at the same instant may change something."""
+    return _due(run) or _looks_back(run.fleet)
+
+
+def _due(run: Run) -> bool:
+    return run.horizon is not None and run.horizon <= run.now
+
+
+def _looks_back(fleet: Fleet) -> bool:
+    """Whether a policy of the fleet's own reads `previous`: then what it decides may depend on what it decided."""
+    own = fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY)
+    return any("previous" in str(obj.spec) for obj in own)
+
+
+def _key(files: Files) -> frozenset[tuple[str, str | None]]:
+    return frozenset(files.items())
+
+
+def _real(first: Run, files: Files) -> Files:
+    """Only what differs from the snapshot: not what was written in one pass and taken back in a later one."""
+    before = first.fleet.derived_files
+    return {
+        path: text
+        for path, text in files.items()
+        if before.get(path) != (None if text is None else content_id(text.encode()))
+    }

@@ -14,21 +14,24 @@ from muster.answers.attempts import patient
 from muster.answers.changes import summary
 from muster.answers.publish.publish import next_look, publish_due
 from muster.answers.reconcile import Reconciled, reconcile
+from muster.answers.unrest import UNREST
 from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
+from muster.model.finding import Severity
 from muster.model.times import format_time
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
-#: What a run leaves to do at its own instant cannot change before the next second.
-SHORTEST_SLEEP = timedelta(seconds=1)
 #: When pulses that a sink did not take are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
 #: How often the refs are looked at where the system does not tell of changes.
 DEAF_SECONDS = 5.0
+#: When objects that did not come to rest are tried again: time alone may end it.
+TRY_REST_AGAIN = timedelta(minutes=5)
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
+_SECOND = timedelta(seconds=1)
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -42,7 +45,8 @@ class Watcher:
         self._seen: object = None
         self._due: datetime | None = None
         self._next_fetch: datetime | None = None
-        self._failures = 0
+        self._failures = self._hurries = 0
+        self._restless: tuple[str, ...] = ()
 
     def look(self) -> None:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
@@ -58,7 +62,7 @@ class Watcher:
             for line in publication.lines():
                 self._say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
-            self._due = _not_at_once(next_look(done.settled.last))
+            self._due = self._next(done)
             if publication.failures:
                 again = _present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
@@ -73,14 +77,24 @@ class Watcher:
 
     def _back_off(self) -> None:
         self._failures += 1
-        self._due = _present() + min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LAST_BACK_OFF)
+        self._due = _present() + _longer(self._failures)
         self._seen = self._state_or_none()
 
+    def _next(self, done: Reconciled) -> datetime | None:
+        """When time alone makes another look worth while. What a run leaves to do at its own instant is looked at more
+        and more rarely, for it would be due for ever."""
+        run, due = done.settled.last, next_look(done.settled.last)
+        if not done.settled.rested:
+            due = min(due or run.now + TRY_REST_AGAIN, run.now + TRY_REST_AGAIN)
+        self._hurries = self._hurries + 1 if due is not None and due <= run.now else 0
+        return _present() + _longer(self._hurries) if self._hurries else due
+
     def pause(self) -> float:
-        """Seconds to sleep when nothing wakes it before."""
+        """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
         instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
         exactly = datetime.now(UTC)
-        until = min(instants, default=exactly + LONGEST_SLEEP) - exactly
+        due = min(instants, default=exactly + LONGEST_SLEEP)
+        until = due.replace(microsecond=0) + (_SECOND if due.microsecond else timedelta(0)) - exactly
         return max(0.0, min(until, LONGEST_SLEEP).total_seconds())
 
     def _state(self) -> object:
@@ -98,7 +112,12 @@ class Watcher:
             self._say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.left_behind:
             self._say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
-        errors = [found for found in done.settled.findings if found.severity.value == "error"]
+        findings = done.settled.findings
+        restless = tuple(found.message for found in findings if found.code == UNREST)
+        for message in restless if restless != self._restless else ():
+            self._say(f"{format_time(done.settled.last.now)} {message}")
+        self._restless = restless
+        errors = [found for found in findings if found.severity is Severity.ERROR and found.code != UNREST]
         if errors and done.commit:
             self._say(f"  {len(errors)} errors; see muster validate")
         for found in errors:
@@ -140,9 +159,9 @@ def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
     wake.set()
 
 
-def _not_at_once(instant: datetime | None) -> datetime | None:
-    """An instant at which to look again: a second from now at the earliest, whatever a run asks for."""
-    return None if instant is None else max(instant, _present() + SHORTEST_SLEEP)
+def _longer(times: int) -> timedelta:
+    """How long to wait after so many looks in a row that did not help."""
+    return min(FIRST_BACK_OFF * (1 << min(times - 1, 10)), LAST_BACK_OFF)
 
 
 def _present() -> datetime:

@@ -34,6 +34,12 @@ class Settings:
         return value if isinstance(value, int) and value > 0 else 10_000_000
 
     @property
+    def passes(self) -> int:
+        """How many passes a reconcile makes at one instant before it says that the fleet does not come to rest."""
+        value = self.get("limits", "passes")
+        return value if isinstance(value, int) and value > 0 else 100
+
+    @property
     def skip_ci(self) -> bool:
         """Whether muster's commits carry `[skip ci]`."""
         return self.get("commit", "skipCI") is True

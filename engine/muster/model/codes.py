@@ -124,6 +124,11 @@ _TABLE = (
     Code("MUS261", _W, "clusters without their pool",
          "Clusters of a ClusterPool exist and the pool does not. They are left as they are: a file that was removed by "
          "mistake deletes nothing. Those that are marked for removal still go."),
+    Code("MUS262", _E, "does not come to rest",
+         "Decided again and again at one instant, the object goes back and forth between two states, or changes in "
+         "more passes than `Fleet.spec.limits.passes` allows. Nothing of it is committed, it keeps its last derived "
+         "state, and the rest of the fleet goes on. Either two rules undo each other, or a policy reads `previous` "
+         "such that its outcome turns it over; where neither is so it is a fault of muster's."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),
