@@ -149,10 +149,14 @@ def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
     # No filter: the usual one passes over everything in .git.
     try:
         events = changes(
-            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False
-        )
-        for _ in events:
-            wake.set()
+            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
+            yield_on_timeout=True,
+        )  # fmt: skip
+        deaf = True  # what happened before it could hear is looked at when it first can
+        for happened in events:
+            if happened or deaf:
+                wake.set()
+            deaf = False
     except Exception:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
         while not stop.wait(DEAF_SECONDS):
             wake.set()
