@@ -10,6 +10,7 @@ What a stage had derived that fails as a whole, through a fault of ours, is deci
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from muster.fleet.approvals import DECIDED
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.model.decision import Because, Decision, Path
@@ -21,6 +22,7 @@ from muster.model.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
     CLUSTERS,
+    CSR,
     FLEET,
     LEASE,
     MANAGED_CLUSTER,
@@ -56,6 +58,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     ),
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided
+    "requests": (((CSR,), (DECIDED,)),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"),)),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),

@@ -11,6 +11,7 @@ from functools import partial
 from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.agents import admitted
+from muster.fleet.approvals import with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
@@ -63,6 +64,8 @@ def assemble(snapshot: Snapshot) -> Fleet:
             findings.extend(_conflict_findings(obj, conflicts))
     settings = _settings(objects, findings)
     objects = with_automatic_acceptance(objects, previous, settings)
+    objects, previous, unbound = with_bound_decisions(objects, previous)
+    findings.extend(unbound)
     return Fleet(
         objects=objects,
         previous=previous,

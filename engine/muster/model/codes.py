@@ -114,6 +114,14 @@ _TABLE = (
     Code("MUS240", _W, "request cannot be decoded",
          "A CertificateSigningRequest must hold a PKCS #10 request, as PEM in base64. What cannot be read is approved "
          "by no policy: it stays pending."),
+    Code("MUS241", _W, "request was replaced",
+         "A person approved or denied a CertificateSigningRequest, and its content is another one now. The word was "
+         "about the old content and does not count for the new one, which is judged as a new request: muster keeps a "
+         "digest of what was decided. Look at it, and write the condition anew, with another lastUpdateTime, reason or "
+         "message. Upstream, a request cannot be changed at all."),
+    Code("MUS242", _W, "request of a denied cluster",
+         "A person approved a CertificateSigningRequest of a cluster that was accepted once and is not any more. "
+         "Requests of denied clusters are denied, whoever approved them."),
     Code("MUS270", _E, "no such instant",
          "The time has the right form and names no instant that muster can hold: a day that does not exist, or one "
          "before the year 1 or after the year 9999 once it is told in UTC."),

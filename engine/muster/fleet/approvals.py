@@ -1,0 +1,114 @@
+"""What was decided of a request for a certificate is bound to that request's content.
+
+A CertificateSigningRequest is immutable on a hub; in git its file, or the one on its agent's ref, can be replaced under
+the same name. So what muster decided, and what a person said, is remembered with a digest of the request that it was
+said of. Another content is a new request: it is judged anew, and the word about the old one does not count for it until
+the old content is back, or the person says it again (with another `lastUpdateTime`, reason or message).
+
+Requests of a cluster that was denied are approved by nobody; the policy `csr-denial` denies them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from muster.fleet.content import digest_of
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.messages import finding
+from muster.fleet.objects import Object, by_type
+from muster.fleet.places import place_of
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import CSR, MANAGED_CLUSTER
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+#: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which.
+DECIDED = ("status", "muster", "decided")
+WORDS = ("Approved", "Denied")
+_ACCEPTED = "HubAcceptedManagedCluster"
+_NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What people said of a request: a digest of their conditions, and the digest of the request that they meant."""
+
+    said: str
+    request: str
+
+    @property
+    def entry(self) -> Tree:
+        """As it is remembered."""
+        return {"said": self.said, "request": self.request}
+
+
+def request_digest(obj: Object) -> str:
+    """A digest of all that is asked for, and in whose name. How the text of the request is wrapped does not count."""
+    spec = dict(obj.spec)
+    if isinstance(request := spec.get("request"), str):
+        spec["request"] = "".join(request.split())
+    return digest_of({"spec": spec, "labels": {name: obj.labels.get(name) for name in _NAMING}})
+
+
+def word_of(obj: Object, before: Tree) -> Word | None:
+    """What people say of a request, and of which: of the one that stood there when they first said so."""
+    conditions = by_type(c for part in obj.parts for c in mappings_at(part.body, "status", "conditions"))
+    said = [conditions[type_] for type_ in WORDS if type_ in conditions]
+    if not said:
+        return None
+    digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
+    same = known.get("said") == digest and isinstance(known.get("request"), str)
+    return Word(digest, known["request"] if same else request_digest(obj))
+
+
+def with_bound_decisions(
+    objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
+) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:
+    """Return the objects without the words that do not count, the derived parts without the decisions that were made of
+    another content, and what people have to know of it."""
+    kept, known = dict(objects), dict(previous)
+    findings: list[Finding] = []
+    for id_, obj in objects.items():
+        if (id_.group, id_.kind) != (CSR.group, CSR.name):
+            continue
+        before, digest = previous.get(id_), request_digest(obj)
+        if dig(before, *DECIDED, "request") not in (None, digest):
+            known[id_] = _without_conditions(before, WORDS)
+        word = word_of(obj, before)
+        if word is None:
+            continue
+        cluster = str(obj.labels.get(CLUSTER_NAME, ""))
+        if word.request != digest:
+            kept[id_] = replace(obj, body=_without_conditions(obj.body, WORDS))
+            findings.append(_other_request(obj))
+        elif denied(objects, previous, cluster) and _says(obj, "Approved"):
+            kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
+            findings.append(_denied_cluster(obj, cluster))
+    return kept, known, findings
+
+
+def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:
+    """Whether a cluster was in the fleet and is not accepted any more."""
+    obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
+    accepted = obj is not None and obj.spec.get("hubAcceptsClient") is True
+    return not accepted and _ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
+
+
+def _says(obj: Object, type_: str) -> bool:
+    return type_ in by_type(mappings_at(obj.body, "status", "conditions"))
+
+
+def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:
+    conditions = [c for c in mappings_at(body, "status", "conditions") if c.get("type") not in types]
+    return {**body, "status": {**body["status"], "conditions": conditions}}
+
+
+def _other_request(obj: Object) -> Finding:
+    message = f"the request of {obj.id} is not the one that was approved or denied, so that word does not count for it"
+    hint = "look at the new request; to decide on it, write the condition anew, with another lastUpdateTime"
+    return finding("MUS241", message, place_of(obj.parts, ("status", "conditions")), hint=hint, object_=obj.id)
+
+
+def _denied_cluster(obj: Object, cluster: str) -> Finding:
+    message = f"{obj.id} is approved, but cluster {cluster!r} was denied, so it is not"
+    hint = f"accept the cluster (muster accept {cluster}), or remove the approval"
+    return finding("MUS242", message, place_of(obj.parts, ("status", "conditions")), hint=hint, object_=obj.id)
