@@ -110,3 +110,48 @@ def test_a_link_under_derived_gives_way(tmp_path: Path, muster: Run) -> None:
     assert not (repo.path / path).is_symlink()
     assert "kind: ManagedCluster" in (repo.path / path).read_text()
     assert muster("reconcile", "--repo", repo.path, *NOW)[1] == "nothing to do\n"
+
+
+def report(data: str, time: str = "00:00:00") -> str:
+    return (
+        "apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\nmetadata: {name: dns, namespace: a}\n"
+        "spec: {resource: {kind: ManagedCluster, name: a}, adapter: dns, observed_generation: 1, "
+        f'observed_time: "2026-01-01T{time}Z", data: {{x: {data}}},\n'
+        "  conditions: [{type: Applied, status: 'True'}, {type: Available, status: 'True'},"
+        " {type: Health, status: 'True'}]}\n"
+    )
+
+
+@pytest.mark.parametrize("depth", [1, 30, 58])
+def test_a_large_deep_report_is_remembered_at_its_own_size(tmp_path: Path, muster: Run, depth: int) -> None:
+    data = "[" * depth + ",".join("1" for _ in range(20_000)) + "]" * depth
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    repo.commit_to("refs/heads/agents/a", {"reports/dns.yaml": report(data)})
+    reconciled(muster, repo)
+    assert len(repo.show("derived/adapterreports/a/dns.yaml")) < 2 * len(data)
+
+
+TOO_MUCH = {
+    "bytes": "'" + "é" * ((1 << 19) - 300) + "'",
+    "values": "[" + "1," * 199_970 + "1]",
+    "depth": "[" * 61 + "]" * 61,
+}
+
+
+@pytest.mark.parametrize("sort", TOO_MUCH)
+def test_a_report_that_cannot_be_remembered_counts_as_not_sent(tmp_path: Path, muster: Run, sort: str) -> None:
+    path = "derived/adapterreports/a/dns.yaml"
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    repo.commit_to("refs/heads/agents/a", {"reports/dns.yaml": report("1")})
+    reconciled(muster, repo)
+    remembered = repo.show(path)
+    repo.commit_to("refs/heads/agents/a", {"reports/dns.yaml": report(TOO_MUCH[sort], "00:00:01")})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T00:00:02Z")
+    assert (code, out) == (0, "nothing to do\n"), err
+    assert "agents/a:reports/dns.yaml:1:1: warning MUS520: what is derived of AdapterReport/a/dns" in err
+    assert repo.show(path) == remembered
+    repo.commit_to("refs/heads/agents/a", {})
+    repo.commit({"dns.yaml": report(TOO_MUCH[sort], "00:00:03")})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T00:00:04Z")
+    assert (code, out) == (1, "nothing to do\n")
+    assert "dns.yaml:1:1: error MUS520" in err

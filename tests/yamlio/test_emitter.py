@@ -5,6 +5,7 @@ import math
 import pytest
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from muster.model.tree import Tree
 from muster.yamlio import emit, limits, load_documents
@@ -178,3 +179,37 @@ def test_tricky_strings_are_read_back_by_both_versions_of_yaml(text: str) -> Non
 @given(mappings)
 def test_every_tree_is_read_back_by_both_versions_of_yaml(tree: dict[str, Tree]) -> None:
     check(tree)
+
+
+@pytest.mark.parametrize(
+    ("block_depth", "text"),
+    [
+        (1, "a: {b: [1, {c: d}], e: {}}\n"),
+        (2, "a:\n  b: [1, {c: d}]\n  e: {}\n"),
+        (3, "a:\n  b:\n  - 1\n  - {c: d}\n  e: {}\n"),
+        (4, "a:\n  b:\n  - 1\n  - c: d\n  e: {}\n"),
+    ],
+)
+def test_what_is_deep_stands_on_one_line(block_depth: int, text: str) -> None:
+    assert emit({"a": {"b": [1, {"c": "d"}], "e": {}}}, block_depth=block_depth) == text
+
+
+def test_the_depth_limit_holds_on_one_line_too() -> None:
+    fits = nested(limits.DEPTH - 1)
+    assert load_documents(emit(fits, block_depth=3).encode(), "a.yaml").documents[0].body == fits
+    with pytest.raises(ValueError, match="nested more than"):
+        emit(nested(limits.DEPTH), block_depth=3)
+
+
+def test_a_long_key_on_one_line_is_read_back() -> None:
+    tree = {"a": {"k" * 2000: {"b": 1}}}
+    assert load_documents(emit(tree, block_depth=1).encode(), "a.yaml").documents[0].body == tree
+    assert yaml.safe_load(emit(tree, block_depth=1)) == tree
+
+
+@settings(max_examples=400, deadline=None)
+@given(tree=mappings, block_depth=st.integers(1, 5))
+def test_every_reader_reads_what_is_on_one_line_back(tree: dict[str, Tree], block_depth: int) -> None:
+    text = emit(tree, block_depth=block_depth)
+    assert load_documents(text.encode(), "a.yaml").documents[0].body == tree
+    assert yaml.load(text, Loader=yaml.BaseLoader) == yaml.load(emit(tree), Loader=yaml.BaseLoader)

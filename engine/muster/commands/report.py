@@ -148,10 +148,13 @@ def _refuse_unsound(body: Tree) -> None:
     from muster.fleet.schema_findings import schema_findings
     from muster.model.kinds import ADAPTER_REPORT
     from muster.model.source import Layer, Part, SourceFile
+    from muster.yamlio import limits
     from muster.yamlio.emitter import emit
 
     id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
     source = SourceFile("report", "", lambda: emit(body).encode())
     part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
+    if (size := len(source.read())) > limits.FILE:
+        raise click.UsageError(f"the report has {size} bytes, and the fleet reads {limits.FILE} of a file. Send less.")
     for found in schema_findings(Object(id_, body, (part,))):
         raise click.UsageError(f"the report is not sound: {found.message}. {found.hint}".strip())

@@ -33,12 +33,14 @@ from muster.decide import (
     traffic,
 )
 from muster.decide.pulses import stage as pulses
+from muster.decide.render import render
 from muster.decide.reports import stage as reports
-from muster.fleet import faults
+from muster.fleet import faults, messages
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
+from muster.model.source import Part
 
 Stage: TypeAlias = Callable[[Fleet, datetime], Iterable[Outcome]]
 
@@ -75,17 +77,29 @@ _MOST_SEARCHES = 4
 def run(fleet: Fleet, now: datetime) -> Fleet:
     """Run every stage at the instant `now` and return the fleet with all that was decided.
 
-    Objects on which muster fails are among the broken ones, each with a finding.
+    Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
+    next run could not read.
     """
     for number in range(_MOST_RUNS):
         done = _through(fleet, now, searching=number < _MOST_SEARCHES)
         found = [one for one in done.findings if one.code == faults.OF_OBJECT]
         failed = done.broken.union(one.object for one in found if one.object)
         if failed <= fleet.broken:
-            return done
+            rendered = render(done)
+            unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
+            if not unwritable:
+                return replace(done, texts=rendered.texts)
+            told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
+            fleet = _without(fleet, unwritable, told)
+            continue
         carried = found if done.broken == fleet.broken else [one for one in done.findings if faults.is_fault(one)]
         fleet = _without(fleet, failed, carried)
     return _through(_all_broken(fleet, ()), now, searching=False)
+
+
+def _parts(fleet: Fleet, id_: ObjectId) -> tuple[Part, ...]:
+    obj = fleet.objects.get(id_)
+    return obj.parts if obj else ()
 
 
 def _through(fleet: Fleet, now: datetime, *, searching: bool) -> Fleet:

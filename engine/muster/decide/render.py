@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from muster.fleet import faults
-from muster.fleet.derived import content_id, derived_body, derived_text
+from muster.fleet.derived import UnwritableError, content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.locations import derived_path
 from muster.model.finding import Finding
@@ -14,12 +14,17 @@ _YAML = (".yaml", ".yml", ".json")
 
 @dataclass
 class Rendered:
-    """Derived files by path. `kept` are those that stay as they are because muster failed on their objects, which
-    `findings` tell."""
+    """Derived files by path, and the texts by object.
+
+    `kept` are the files that stay as they are: of objects on which muster failed, which `findings` tell, and of those
+    in `unwritable`, whose derived part the next run could not read, each with the reason.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
+    texts: dict[ObjectId, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
+    unwritable: dict[ObjectId, str] = field(default_factory=dict)
 
 
 def render(fleet: Fleet) -> Rendered:
@@ -28,6 +33,9 @@ def render(fleet: Fleet) -> Rendered:
     for id_ in sorted(fleet.decided):
         try:
             _render(fleet, id_, done)
+        except UnwritableError as error:
+            done.unwritable[id_] = str(error)
+            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
             done.findings.append(faults.of_object(fleet.objects.get(id_) or _Named(id_), error))
             done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
@@ -40,9 +48,14 @@ class _Named:
 
 
 def _render(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
-    body = derived_body(id_, fleet.decided[id_])
-    if body is not None:
-        done.files[derived_path(id_, fleet.settings.shards)] = derived_text(body)
+    text = fleet.texts.get(id_)
+    if text is None:
+        body = derived_body(id_, fleet.decided[id_])
+        if body is None:
+            return
+        text = derived_text(body)
+    done.texts[id_] = text
+    done.files[derived_path(id_, fleet.settings.shards)] = text
 
 
 def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:

@@ -50,6 +50,7 @@ class Fleet:
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
+    texts: Mapping[ObjectId, str] = field(default_factory=dict)  # of derived files, once all is decided
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     held: tuple[Held, ...] = ()
@@ -147,7 +148,9 @@ class Fleet:
                     touched.add(outcome.object)
                     decided[outcome.object] = dict(decided.get(outcome.object, _NOTHING))
                 decided[outcome.object][outcome.path] = outcome  # type: ignore[index]
-        return replace(self, decided=decided, pulses=tuple(pulses), held=tuple(held), findings=tuple(findings))
+        return replace(
+            self, decided=decided, texts={}, pulses=tuple(pulses), held=tuple(held), findings=tuple(findings)
+        )
 
 
 def sorted_objects(fleet: Fleet) -> Iterator[ObjectId]:

@@ -254,6 +254,18 @@ def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
     )
 
 
+def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
+    """An object whose derived part could not be read again. Of what only agents sent, nobody here is to blame."""
+    return finding(
+        "MUS520",
+        f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
+        Place(parts[0].source.label, parts[0].line, 1) if parts else Place(""),
+        hint="make the object smaller: what is remembered of it has to fit into one file",
+        object_=id_,
+        severity=Severity.WARNING if parts and all(part.source.ref for part in parts) else None,
+    )
+
+
 def undeclared(id_: ObjectId, part: Part) -> Finding:
     """A cluster that only agents speak of."""
     return finding(

@@ -8,10 +8,11 @@ from typing import Final
 from pathspec import GitIgnoreSpec
 
 from muster.fleet.locations import FOLDER
+from muster.yamlio import limits
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 IGNORE_FILE: Final = ".musterignore"
-MAX_BLOB_BYTES: Final = 1 << 20  # a file of objects is a few KiB; beyond this it is something else, and never read
+MAX_BLOB_BYTES: Final = limits.FILE
 MAX_IGNORE_BYTES: Final = 1 << 16
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -172,6 +172,10 @@ _TABLE = (
     # -- 5xx: derived state
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),
+    Code("MUS520", _E, "derived part too large",
+         "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "
+         "one file, or nested more deeply, so the next run could not read it. The object keeps its last derived state, "
+         "and a report counts as not sent. A warning where only agents speak of the object."),
 )  # fmt: skip
 
 CODES: Mapping[str, Code] = MappingProxyType({code.name: code for code in _TABLE})
