@@ -1,0 +1,19 @@
+"""Some thousand random pools live their lives, and rest at every instant.
+
+`SEED` and `ROUNDS` in the environment choose others, and more: `ROUNDS` counts pools, four to a fleet.
+"""
+
+import os
+
+import pytest
+
+from tests.decide.pools.lives import Life
+
+SEED = int(os.environ.get("SEED", "100000"))
+ROUNDS = int(os.environ.get("ROUNDS", "2000"))
+POOLS, INSTANTS = 4, 40
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS // POOLS))
+def test_a_fleet_of_pools_rests_at_every_instant(seed: int) -> None:
+    Life(seed, pools=POOLS).live(INSTANTS)
