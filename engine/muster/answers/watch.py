@@ -20,6 +20,7 @@ from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.model.finding import Severity
+from muster.model.ids import ObjectId
 from muster.model.times import format_time
 
 #: However far the horizon, the clock is looked at again: it may have been set.
@@ -46,7 +47,7 @@ class Watcher:
         self._due: datetime | None = None
         self._next_fetch: datetime | None = None
         self._failures = self._hurries = 0
-        self._restless: tuple[str, ...] = ()
+        self._restless: frozenset[ObjectId | None] = frozenset()
 
     def look(self) -> None:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
@@ -113,10 +114,11 @@ class Watcher:
         if done.left_behind:
             self._say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
         findings = done.settled.findings
-        restless = tuple(found.message for found in findings if found.code == UNREST)
-        for message in restless if restless != self._restless else ():
-            self._say(f"{format_time(done.settled.last.now)} {message}")
-        self._restless = restless
+        restless = {found.object: found.message for found in findings if found.code == UNREST}
+        for id_, message in restless.items():
+            if id_ not in self._restless:
+                self._say(f"{format_time(done.settled.last.now)} {message}")
+        self._restless = frozenset(restless)
         errors = [found for found in findings if found.severity is Severity.ERROR and found.code != UNREST]
         if errors and done.commit:
             self._say(f"  {len(errors)} errors; see muster validate")
