@@ -137,6 +137,9 @@ _TABLE = (
          "more passes than `Fleet.spec.limits.passes` allows. Nothing of it is committed, it keeps its last derived "
          "state, and the rest of the fleet goes on. Either two rules undo each other, or a policy reads `previous` "
          "such that its outcome turns it over; where neither is so it is a fault of muster's."),
+    Code("MUS263", _W, "claim of another pool",
+         "A ClusterClaim that has a cluster was edited to name another pool. A claim gets one cluster in its life: it "
+         "keeps the one that it has, on the terms of that cluster's pool, and takes it along when it ends."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),

@@ -50,7 +50,7 @@ def fate_of(
     """Return what becomes of a claim. `conditions` are those that the last run derived."""
     cluster = view.cluster_called(claim.cluster)
     if claim.deleting:
-        return _ended(claim, cluster, conditions)
+        return _ended(claim, view.holder_of(claim), conditions)
     if not claim.cluster:
         return Fate()
     lifetime = _lifetime(claim, pool)
@@ -86,11 +86,13 @@ def _saying(fate: Fate, *said: Said) -> Fate:
 
 def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> Fate:
     """The end of a claim: its own cluster goes with it; once there is none left, nothing remains to be done."""
-    if cluster is None or cluster.claim != claim.name or cluster.pool != claim.pool:
+    if cluster is None:
         gone = (_DELETED,) if claim.cluster else ()
         return Fate(released=True, said=gone)
     if cluster.deleting or cluster.marked:
         return Fate(said=(_DELETING,))
+    if cluster.frozen:
+        return Fate()  # it goes when it can be read again
     return Fate(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from muster.decide.pools.model import Claim, PoolKey
+from muster.decide.pools.model import Claim, Cluster, PoolKey
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
@@ -38,6 +38,18 @@ def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
         f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",
         place,
         hint="To wind a pool down, set its metadata.deletionTimestamp and remove the file when its clusters are gone.",
+    )
+
+
+def keeps_its_cluster(claim: Claim, cluster: Cluster, obj: Object) -> Finding:
+    """A claim that names another pool than the one that its cluster is of."""
+    pool = cluster.pool.name if cluster.pool is not None else ""
+    return finding(
+        "MUS263",
+        f"{claim.id} has {cluster.name} of ClusterPool {pool!r} and keeps it, though it now names {claim.pool.name!r}",
+        place_of(obj.parts, ("spec", "clusterPoolName")),
+        hint=f"Make a claim of another name to get a cluster of {claim.pool.name!r}, or name {pool!r} again.",
+        object_=claim.id,
     )
 
 

@@ -25,6 +25,7 @@ from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Because, Outcome
 from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
 from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -102,14 +103,33 @@ def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
         linked_now = world.ledger.value(claim.id, ("spec", "namespace")) not in (None, claim.cluster)
         if not linked_now:
             before = world.fleet.conditions_before(claim.id)
-            _carry_out(world, claim, fate_of(claim, world.view, pool, before, world.now, world.rules))
+            holder = world.view.holder_of(claim)
+            terms = pools.get(holder.pool) if holder is not None and holder.pool is not None else pool
+            _carry_out(world, claim, fate_of(claim, world.view, terms, before, world.now, world.rules))
+            if holder is not None and holder.pool not in (None, claim.pool):
+                yield messages.keeps_its_cluster(claim, holder, world.fleet.objects[claim.id])
         if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
             yield messages.unknown_pool(claim, world.fleet.objects[claim.id])
-    lost = {(id_.namespace, id_.name) for id_ in world.view.lost_claims}
+    lost = {(id_.namespace, id_.name): id_ for id_ in world.view.lost_claims}
     for cluster in world.view.clusters.values():
-        leaving = cluster.frozen or cluster.marked or cluster.deleting
-        if not leaving and cluster.pool is not None and (cluster.pool.namespace, cluster.claim) in lost:
+        claim_id = lost.get((cluster.pool.namespace, cluster.claim)) if cluster.pool is not None else None
+        if claim_id is None or cluster.marked or cluster.deleting:
+            continue
+        if cluster.frozen:
+            _await_report(world, claim_id)
+        else:
             _mark(world, cluster)
+
+
+def _await_report(world: World, claim: ObjectId) -> None:
+    """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
+    before = world.fleet.previous[claim]
+    world.ledger.set_all(claim, carried(before), _CARRIED)
+    for type_, said in world.fleet.conditions_before(claim).items():
+        value = {name: part for name, part in said.items() if name != "type"}
+        world.ledger.set(claim, ("status", "conditions", (type_,)), value, _CARRIED)
+    if (lifetime := dig(before, "status", "lifetime")) is not None:
+        world.ledger.set(claim, ("status", "lifetime"), lifetime, _CARRIED)
 
 
 def _carry_out(world: World, claim: Claim, fate: Fate) -> None:

@@ -51,6 +51,13 @@ class Survey:
         """The cluster in the namespace of its own name: how claims name clusters."""
         return self.clusters.get(CLUSTER_DEPLOYMENT.id(name, name)) if name else None
 
+    def holder_of(self, claim: "Claim") -> Cluster | None:
+        """The cluster that is the claim's own, of whichever pool; None while it has none."""
+        cluster = self.cluster_called(claim.cluster)
+        if cluster is None or cluster.pool is None or cluster.pool.namespace != claim.id.namespace:
+            return None
+        return cluster if cluster.claim == claim.name else None
+
 
 def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
     """Read the fleet."""
