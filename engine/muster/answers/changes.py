@@ -138,8 +138,14 @@ def _pools(body: Tree) -> dict[str, tuple[str, str]]:
     return {
         **({"bucket": (str(bucket), "")} if bucket else {}),
         **({"power state": (str(power), "")} if power else {}),
-        **({"deletion": ("asked for", f"at {deleted}")} if deleted else {}),
+        **({"deletion": ("asked for", f"at {deleted}{_why_broken(body)}")} if deleted else {}),
     }
+
+
+def _why_broken(body: Tree) -> str:
+    """Why a cluster of a pool is broken, in full: a commit is the last place where that is read."""
+    broken = next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == "Broken"), {})
+    return f", {broken.get('reason')}: {broken.get('message')}" if broken.get("status") == "True" else ""
 
 
 #: One entry per sort of fact. A stage that decides something new that people should see adds one.

@@ -25,6 +25,7 @@ ASKED = "powerStateSince"
 _POWER = Because("pools power state")
 _HIBERNATE_AFTER = Because("pools hibernateAfter")
 _TIMEOUT = Because("pools timeout")
+_BROKEN = Because("pools", text="it is deleted because it is broken")
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
@@ -53,7 +54,7 @@ class ClusterPass:
 
     def _state(self, ledger: Ledger, cluster: Cluster, inherited: Tree) -> None:
         before = self.fleet.conditions_before(cluster.id)
-        power = power_view(cluster, before, self.now)
+        power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
         stated = {**self._stated_before(cluster, before), **power.stated}
         for type_, said in stated.items():
@@ -98,12 +99,22 @@ class ClusterPass:
         fleet = self.fleet.with_outcomes(d for entries in ledger.entries.values() for d in entries.values())
         scopes, failures = Scopes.of(fleet, self.now), Failures()
         for cluster in self.view.clusters.values():
-            if cluster.frozen or cluster.deleting:
+            if cluster.frozen:
+                continue
+            if cluster.deleting:
+                self._keep_broken(ledger, cluster)
                 continue
             for decision in object_conditions(scopes, self._seen(cluster), self.now, failures):
                 if decision.path[-1][0] not in _STATED:
                     ledger.add(decision)
         yield from failures.findings()
+
+    def _keep_broken(self, ledger: Ledger, cluster: Cluster) -> None:
+        """A cluster that is deleted because it is broken goes on to say why."""
+        before = self.fleet.conditions_before(cluster.id).get("Broken", {})
+        if before.get("status") == "True":
+            value = {name: part for name, part in before.items() if name != "type"}
+            ledger.set(cluster.id, ("status", "conditions", ("Broken",)), value, _BROKEN)
 
     def _seen(self, cluster: Cluster) -> Object:
         status = {**cluster.body.get("status", {}), "muster": {ASKED: format_time(self.asked(cluster))}}

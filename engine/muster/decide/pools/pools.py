@@ -37,6 +37,8 @@ from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
 
 _KEPT_CONDITIONS = (words.CAPACITY, words.DEPENDENCIES, words.CURRENT, words.INVENTORY, words.DELETION)
+#: How many clusters that failed a pool remembers.
+_MOST_FAILURES = 5
 _NO_HIBERNATION = ("openstack", "vsphere")
 
 
@@ -127,7 +129,8 @@ class _PoolPass:
         for name in ("size", "standby", "ready"):
             self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
         kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
-        self._book({name: kept[name] for name in ("nextOrdinal", "buckets", "replacements") if name in kept})
+        names = ("nextOrdinal", "buckets", "replacements", "failures")
+        self._book({name: kept[name] for name in names if name in kept})
         self._keep_conditions()
 
     # -- claims and clusters
@@ -233,7 +236,25 @@ class _PoolPass:
         record: Tree = {"nextOrdinal": following, "buckets": self._shown()}
         if (row := streak.tree()) is not None:
             record["replacements"] = row
+        if failures := [
+            *self._failures(),
+            *(self._failure(cluster) for cluster in step.delete if self._failed(cluster)),
+        ]:
+            record["failures"] = failures[-_MOST_FAILURES:]
         self._book(record)
+
+    def _failures(self) -> list[Tree]:
+        """The clusters that were deleted last because they were broken: what became of them is else forgotten."""
+        known = self.world.fleet.before(self.pool.id, "status", "muster", "failures")
+        return known if isinstance(known, list) else []
+
+    def _failed(self, cluster: Cluster) -> bool:
+        return cluster.name in self.broken
+
+    def _failure(self, cluster: Cluster) -> Tree:
+        said = self.decided[cluster.id]["Broken"]
+        at = format_time(self.world.now)
+        return {"cluster": cluster.name, "at": at, "reason": said["reason"], "message": said["message"]}
 
     def _shown(self) -> Tree:
         counts = Counter(shown_bucket(cluster, self.decided[cluster.id]).value for cluster in self.clusters)
@@ -260,7 +281,8 @@ class _PoolPass:
         self._count(_without(buckets, gone))
         self._say(words.pending_cleanup(buckets))
         self._keep_conditions()
-        self._book({"nextOrdinal": self._next_ordinal(), "buckets": self._shown()})
+        record = {"nextOrdinal": self._next_ordinal(), "buckets": self._shown()}
+        self._book(record | ({"failures": failures} if (failures := self._failures()) else {}))
 
 
 def _after(buckets: Buckets, links: Links) -> Buckets:

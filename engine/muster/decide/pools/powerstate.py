@@ -10,17 +10,21 @@ Source: upstream's hibernation controller, without its probes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from muster.decide.pools.model import HIBERNATING, HIVE, RUNNING, Cluster, annotated, instant, span
+from muster.decide.pools.model import HIBERNATING, HIVE, OLDEST, RUNNING, Cluster, annotated, instant, span
 from muster.decide.transitions import condition
 from muster.model.times import later, second_after
 from muster.model.tree import Tree, dig, mappings_at
 
 RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
+#: Reasons under which a resume is under way: upstream's, and the seed's, with which the condition may be True.
+RESUME_REASONS = frozenset((RESUMING, "Resuming"))
 #: Reasons of the Hibernating condition under which a stop is under way.
 STOP_REASONS = frozenset((STOPPING, "WaitingForMachinesToStop"))
+FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
+FAILURES = frozenset((FAILED_TO_START, FAILED_TO_STOP))
 _UNSUPPORTED = "Unsupported"
 _DELETED = ("ClusterDeploymentDeleted", "ClusterDeployment has been marked for deletion")
 _PAUSED = ("PowerStatePaused", "the powerstate-pause annotation is set")
@@ -45,19 +49,29 @@ class PowerView:
     machines: str | None = None
     horizon: datetime | None = None
 
+    def saying(self, type_: str, said: Tree) -> "PowerView":
+        """The same with one more condition stated."""
+        return replace(self, conditions={**self.conditions, type_: said}, stated={**self.stated, type_: said})
+
 
 def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
     """Condition by type, as the provisioner reports them (for a fake cluster: as muster stated them)."""
     return {str(c.get("type")): c for c in mappings_at(cluster.body, "status", "conditions")}
 
 
-def power_view(cluster: Cluster, before: Conditions, now: datetime) -> PowerView:
-    """Return what muster states about a cluster's power. `before` are the conditions that the last run derived."""
+def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_failures: bool) -> PowerView:
+    """Return what muster states about a cluster's power. `before` are the conditions that the last run derived.
+
+    `keeps_failures`: that a cluster failed to start or to stop is said also while it is deleted for it.
+    """
     reported = reported_conditions(cluster)
     silent = PowerView(reported, cluster.power)
     if annotated(cluster.body, f"{HIVE}/reconcile-pause"):
         return silent
     writer = _Writer(reported, before, now)
+    if cluster.deleting and keeps_failures and before.get("Hibernating", {}).get("reason") in FAILURES:
+        failed = {name: part for name, part in before["Hibernating"].items() if name != "type"}
+        return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).saying("Hibernating", failed)
     if cluster.deleting:
         return writer.view("Unknown", ("Hibernating", "Unknown", *_DELETED), ("Ready", "Unknown", *_DELETED))
     if not cluster.installed:
@@ -78,7 +92,8 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime) -> PowerView
 
 def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
     hibernating = reported.get("Hibernating", {})
-    if hibernating.get("status") == "True" or (not hibernating and cluster.power == HIBERNATING):
+    asleep = hibernating.get("status") == "True" and hibernating.get("reason") not in RESUME_REASONS
+    if asleep or (not hibernating and cluster.power == HIBERNATING):
         return PowerView(reported, cluster.power)
     if cluster.fake and dig(cluster.body, "spec", "hibernateAfter") is None:
         return writer.view(
@@ -108,6 +123,7 @@ def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> Po
             return PowerView(reported, cluster.power)
         return writer.view(RUNNING, _RESUMED, ("Ready", "True", RUNNING, "Cluster is running"))
     started = ready.get("status") == "True" or ready.get("reason") == "StartingMachines"
+    started = started or hibernating.get("reason") in RESUME_REASONS
     if started or hibernating.get("status") == "False" or (not hibernating and cluster.power == RUNNING):
         return PowerView(reported, cluster.power)
     starting = ("Ready", "False", "StartingMachines", "Starting cluster machines (step 1/4)")
@@ -136,6 +152,8 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
         instant(ready, "lastTransitionTime") if running else None,
     ]
     known = [moment for moment in since if moment is not None]
+    if not known and (running or cluster.power == RUNNING):
+        return OLDEST  # it runs, and nobody knows since when: as upstream, since before any limit
     return later(max(known), limit) if known else None
 
 

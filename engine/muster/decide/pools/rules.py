@@ -26,7 +26,8 @@ class Rules:
     `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
     whether powerstateTransitionToHibernatingTimeout exists. `needs_provision_report`: whether a cluster without the
     ProvisionStopped condition is never broken. `names_conflicts`: whether a claim is told that its cluster went to
-    another. `asks_budgets`: whether a DisruptionBudget may hold a replacement.
+    another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`: whether a cluster that
+    is deleted because it failed to start or to stop goes on to say so.
     `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None: no wait.
     """
 
@@ -40,6 +41,7 @@ class Rules:
     needs_provision_report: bool
     names_conflicts: bool
     asks_budgets: bool
+    keeps_failures: bool
     first_backoff: timedelta | None
     longest_backoff: timedelta
 
@@ -55,6 +57,7 @@ UPSTREAM = Rules(
     needs_provision_report=True,
     names_conflicts=False,
     asks_budgets=False,
+    keeps_failures=False,
     first_backoff=None,
     longest_backoff=LONGEST_BACKOFF,
 )
@@ -75,6 +78,7 @@ def rules_of(settings: Settings) -> Rules:
         needs_provision_report=False,
         names_conflicts=True,
         asks_budgets=True,
+        keeps_failures=True,
         first_backoff=_span(settings, "initial", DEFAULT_BACKOFF),
         longest_backoff=_span(settings, "maximum", LONGEST_BACKOFF),
     )

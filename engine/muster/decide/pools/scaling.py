@@ -2,7 +2,8 @@
 
 Source: upstream's reconcile. After clusters that are marked for removal, a
 pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
-that a waiting claim is served before anything is tidied up; the next pass does the rest.
+that a waiting claim is served before anything is tidied up; the next pass does the rest. A hold concerns
+replacements: a pool that shrinks loses its broken clusters first, held or not, and then those that work.
 """
 
 from collections.abc import Callable, Iterable
@@ -70,9 +71,19 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules)
         if rules.starved_by_dependencies:
             return Plan(delete=marked, asked=True, blocked=True)
     replaced, held = _replaced(buckets, drift, slots, means)
-    excess = () if buckets.broken else _excess(buckets, min(drift, slots))
-    broken = replaced if buckets.broken else ()
-    return Plan(delete=(*marked, *replaced, *excess), replaced=broken, held=held, asked=asked, blocked=blocked)
+    if not buckets.broken:
+        excess = _excess(buckets, min(drift, slots))
+        return Plan(delete=(*marked, *replaced, *excess), held=held, asked=asked, blocked=blocked)
+    shed, held = _shed(held, min(drift, slots) - len(replaced))
+    excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed)) if shed else ()
+    delete = (*marked, *replaced, *shed, *excess)
+    return Plan(delete=delete, replaced=replaced, held=held, asked=asked, blocked=blocked)
+
+
+def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
+    """Broken clusters that go although their replacement is held, for nothing is made in their place; and the rest."""
+    number = max(0, number)
+    return held[:number], held[number:]
 
 
 def _replaced(

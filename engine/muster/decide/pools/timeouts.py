@@ -1,10 +1,11 @@
 """Clusters that never woke up or never fell asleep: the two timeouts of the seed.
 
-A wait begins when the power state was asked for and the Hibernating condition says that the change is under way,
-and counts from the latest of the condition's transition, the moment the cluster was last ready, and the request.
-So a request that came while an earlier stop was unfinished counts from the request, and a cluster that has run for
-days is not given up for one bad poll. When the limit is reached the Hibernating condition says FailedToStart or
-FailedToStop. There is no limit by default, and none for fake clusters, whose power state changes at once.
+A wait begins when the power state was asked for and the Hibernating condition's reason says that the change is under
+way (its status differs between versions of Hive). It counts from the latest of the condition's transition, the moment
+the cluster was last ready, and the request. So a request that came while an earlier stop was unfinished counts from
+the request, and a cluster that has run for days is not given up for one bad poll. When the limit is reached the
+Hibernating condition says FailedToStart or FailedToStop. There is no limit by default, and none for fake clusters,
+whose power state changes at once.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,19 @@ from datetime import datetime
 
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING
 from muster.decide.pools.model import HIBERNATING, RUNNING, Cluster, instant, span
-from muster.decide.pools.powerstate import RESUMING, STOP_REASONS, PowerView, reported_conditions
+from muster.decide.pools.powerstate import (
+    FAILED_TO_START,
+    FAILED_TO_STOP,
+    RESUME_REASONS,
+    RESUMING,
+    STOP_REASONS,
+    PowerView,
+    reported_conditions,
+)
 from muster.decide.pools.rules import Rules
 from muster.decide.transitions import condition
 from muster.model.times import format_duration, format_time, later
 from muster.model.tree import Tree
-
-FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +47,11 @@ def wait_of(cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime |
         return None
     if not rules.stop_timeout:
         return _upstream_wait(cluster, timeouts)
-    hibernating = view.conditions.get("Hibernating", {})
-    reason = hibernating.get("reason")
-    if hibernating.get("status") != "False" or view.power == (cluster.wanted or RUNNING):
+    reason = view.conditions.get("Hibernating", {}).get("reason")
+    if view.power == (cluster.wanted or RUNNING):
         return None
     since = _since(view, asked)
-    if cluster.wanted in ("", RUNNING) and reason in {RESUMING, *STOP_REASONS}:
+    if cluster.wanted in ("", RUNNING) and reason in RESUME_REASONS | STOP_REASONS:
         return _wait(timeouts, TO_RUNNING, since, FAILED_TO_START, "start", "resume")
     if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
         return _wait(timeouts, TO_HIBERNATING, since, FAILED_TO_STOP, "stop", "hibernate")
