@@ -54,7 +54,7 @@ class Doubts:
         lease = self.leases.get(obj.id.name)
         if lease is None:
             return None
-        until = expiry(obj, lease, lease_seconds(self.fleet, obj) if obj.kind is MANAGED_CLUSTER else 0)
+        until = expiry(obj, lease, lease_seconds(self.fleet, obj, lease) if obj.kind is MANAGED_CLUSTER else 0)
         return until is not None and self.now >= until
 
     def _agent_left(self, obj: Object) -> bool:

@@ -36,12 +36,13 @@ from muster.model.kinds import (
     ListKeys,
     kind_of,
 )
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, mapping_at
 
 _BROKEN = Because("kept", text="the object has an error, so it keeps its last derived state")
 _FAULT = Because("kept", text="muster could not decide this, through a fault of its own, so it stays as it is")
 _MISSING = Because("kept", text="a file could not be read that may hold this object, so it keeps its derived state")
 _METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
+_ANNOTATIONS: Path = ("metadata", "annotations")
 #: What each stage derives, by kind: whole sections, fields, or elements of keyed lists.
 DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]] = {
     "kept": ((ALL, (_METADATA, _SPEC, _STATUS)),),
@@ -52,6 +53,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         ((MANAGED_CLUSTER, FLEET), (("status", "muster", "leaseDurationSeconds"),)),
         ((LEASE,), (_METADATA, _SPEC)),
     ),
+    "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), ("status", "muster", "leaseShortened"))),),
     "reports": (
         ((ADAPTER_REPORT,), (_STATUS,)),
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"),)),
@@ -107,6 +109,9 @@ def _at_paths(fleet: Fleet, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -
             for decision in _decisions(id_, value, path, _FAULT):
                 if decision.path not in decided:
                     yield decision
+                elif decision.path == _ANNOTATIONS:  # several stages write them, each its own
+                    both = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
+                    yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
 
 
 def _again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:

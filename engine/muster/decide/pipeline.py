@@ -17,6 +17,7 @@ from typing import TypeAlias
 from muster.decide import (
     conditions,
     disruption,
+    durations,
     finalizing,
     first_day,
     generations,
@@ -49,6 +50,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("finalizing", finalizing.stage),
     ("generations", generations.stage),
     ("registration", registration.stage),
+    ("durations", durations.stage),
     ("reports", reports.stage),
     ("conditions", conditions.stage),
     ("requests", requests.stage),

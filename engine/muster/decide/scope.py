@@ -61,7 +61,7 @@ class Scopes:
 
     def _lease_seconds(self, cluster: str) -> int:
         obj = self.fleet.objects.get(MANAGED_CLUSTER.id(cluster))
-        return 0 if obj is None else lease_seconds(self.fleet, obj)
+        return 0 if obj is None else lease_seconds(self.fleet, obj, self.leases.get(cluster))
 
     def _reported(self, obj: Object) -> dict[str, Tree]:
         reported = self.fleet.reported(obj.id)

@@ -4,8 +4,8 @@ A broken agent is a silent one. Its Lease, its status or its report that does no
 part says already, must not freeze the cluster as it last was: it is left out, a finding names it, and everything else
 is decided, the agent's silence among it. Only what people own keeps its last derived state while it is broken.
 
-What is a report is told by its section, wherever it stands: on an agent's ref everything; in other files Leases,
-AdapterReports and AddOnPlacementScores, and the `status` of clusters.
+What is a report is told by what it says, wherever it stands: on an agent's ref everything; in other files Leases,
+AdapterReports and AddOnPlacementScores, and parts of clusters that have a `status` and no `spec`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,7 +37,8 @@ def reported(part: Part) -> tuple[str, ...]:
     """The sections of a part that are reports; empty where there are none. With `metadata` it is the whole part."""
     if part.source.ref or is_report(part.id):
         return tuple(part.body)
-    return ("status",) if kind_of(part.id) in CLUSTERS and "status" in part.body else ()
+    status = kind_of(part.id) in CLUSTERS and "status" in part.body and "spec" not in part.body
+    return ("status",) if status else ()
 
 
 def has_reports(obj: Object) -> bool:
@@ -46,13 +47,13 @@ def has_reports(obj: Object) -> bool:
 
 
 def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
-    """Merge the parts of one object, in order; also return the paths that more than one of people's parts sets, and
-    what was left out: reports that say what a part before them says already."""
+    """Merge the parts of one object, people's first; also return the paths that more than one of people's parts sets,
+    and what was left out: reports that say what a part before them says already."""
     kept: list[Part] = []
     body: Tree = None
     conflicts: list[Path] = []
     findings: list[Finding] = []
-    for part in parts:
+    for part in sorted(parts, key=lambda part: bool(reported(part))):
         found: list[Path] = []
         merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, found)
         sections = reported(part)

@@ -5,20 +5,33 @@ in the namespace of the cluster's name (seed 000; upstream looks at the label al
 is named after the cluster, in the namespace `karmada-cluster`.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import LEASE
-from muster.model.tree import Tree, dig
+from muster.model.times import format_time, try_time
+from muster.model.tree import Tree, dig, mapping_at
 
 CLUSTER_NAME = "open-cluster-management.io/cluster-name"
 KARMADA_NAMESPACE = "karmada-cluster"
 LEASE_NAME = "managed-cluster-lease"
 #: Where muster says how long a cluster's lease lasts, if that is longer than the cluster itself says.
 LEASE_SECONDS = ("status", "muster", "leaseDurationSeconds")
-_DEFAULT_SECONDS = 60
+#: Where the last run told the agent of a duration that is the cluster's own and not the default.
+DURATION = "muster.dev/lease-duration-seconds"
+#: Since when the lease is shorter than it was, while its agent may not know that yet.
+SHORTENED = "muster.dev/lease-shortened"
+#: How long after a run has decided it an agent may still read the old duration: committing and pushing takes a while.
+LEARNING = timedelta(seconds=60)
+#: The hub waits for this many durations (seed 000: 5 minutes, by default).
+GRACE_FACTOR = 5
+DEFAULT_SECONDS = 60
+_WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
 
 def lease_id(cluster: str) -> ObjectId:
@@ -59,13 +72,73 @@ def renew_time(lease: Tree) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A Lease lasted `seconds` until `since`, and lasts shorter now. Its agent learns that with the renewal that is due
+    by the old duration: until then it is no less alive."""
+
+    seconds: int
+    since: datetime
+
+    def __str__(self) -> str:
+        return f"{self.seconds}s until {format_time(self.since)}"
+
+    @classmethod
+    def parse(cls, text: Tree) -> "Shortened | None":
+        """Read what `str` gives; None for anything else."""
+        words = text.split("s until ") if isinstance(text, str) else []
+        since = try_time(words[1]) if len(words) == 2 else None
+        if since is None or not _WHOLE.fullmatch(words[0]):
+            return None
+        return cls(int(words[0]), since)
+
+    def known_to(self, lease: Tree) -> bool:
+        """Whether a Lease was renewed by an agent that must have known."""
+        renewed = try_time(renew_time(lease))
+        return renewed is not None and renewed >= self.since + LEARNING
+
+    def allowed(self, seconds: int) -> int:
+        """How long a Lease from before lasts, that lasts `seconds` now: to the renewal that was due, and its grace."""
+        return seconds + -(-self.seconds // GRACE_FACTOR)
+
+    def matters(self, seconds: int) -> bool:
+        """Whether an agent that renews by the old duration could be taken for silent by the new one."""
+        return self.seconds > (GRACE_FACTOR - 1) * seconds > 0
+
+    def end(self, seconds: int) -> datetime:
+        """When no Lease from before can be fresh any more."""
+        return self.since + LEARNING + timedelta(seconds=GRACE_FACTOR * self.allowed(seconds))
+
+
 def own_lease_seconds(cluster: Object) -> int:
     """How long the lease of a ManagedCluster lasts by its own word: 60 s where that is nothing, or 0."""
     value = cluster.spec.get("leaseDurationSeconds")
-    return value if isinstance(value, int) and not isinstance(value, bool) and value else _DEFAULT_SECONDS
+    return value if isinstance(value, int) and not isinstance(value, bool) and value else DEFAULT_SECONDS
 
 
-def lease_seconds(fleet: Fleet, cluster: Object) -> int:
-    """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word."""
-    value = fleet.now(cluster.id, *LEASE_SECONDS)
-    return value if isinstance(value, int) else own_lease_seconds(cluster)
+def standing_seconds(derived: Tree) -> int:
+    """How long the lease lasts by a derived part: what agents read, and what stands while the cluster is broken."""
+    stretched = dig(derived, *LEASE_SECONDS)
+    if isinstance(stretched, int) and not isinstance(stretched, bool):
+        return stretched
+    own = mapping_at(derived, "metadata", "annotations").get(DURATION)
+    try:
+        return int(own) if isinstance(own, str) else DEFAULT_SECONDS
+    except ValueError:
+        return DEFAULT_SECONDS
+
+
+def lease_seconds(fleet: Fleet, cluster: Object, lease: Tree = None) -> int:
+    """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word.
+
+    With a Lease, how long that one lasts: longer where its agent cannot know yet that leases have become shorter.
+    Where the cluster is broken, all is as the last run had it.
+    """
+    if cluster.id in fleet.broken:
+        seconds = standing_seconds(fleet.previous.get(cluster.id))
+    else:
+        value = fleet.now(cluster.id, *LEASE_SECONDS)
+        seconds = value if isinstance(value, int) else own_lease_seconds(cluster)
+    annotations = fleet.now(cluster.id, "metadata", "annotations")
+    shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED)) if lease is not None else None
+    return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds

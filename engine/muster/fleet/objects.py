@@ -13,7 +13,7 @@ from muster.model.tree import Tree, dig
 class Object:
     """One object as assembled from its input parts.
 
-    `body` is the merge of all of them. `parts` has at least one element, sorted by file.
+    `body` is the merge of all of them. `parts` has at least one element: people's, then reports, each sorted by file.
     """
 
     id: ObjectId
