@@ -48,13 +48,20 @@ def test_the_demo_makes_the_commit_that_is_quoted(tmp_path: Path) -> None:
 
 
 def test_the_commands_for_ones_own_repository_run(tmp_path: Path) -> None:
+    """The first line in the checkout, into a folder of its own and offline; the others with what it installed."""
     commands = next(block for block in blocks("") if "muster init my-fleet" in block)
-    script = "set -e\n" + "".join(line + "\n" for line in commands.splitlines() if not line.startswith("pip install"))
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, env=environ(tmp_path), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    install, rest = commands.split("\n", 1)
+    target = tmp_path / "target"
+    offline = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    paths = {"PYTHONPATH": str(target), "PATH": f"{target / 'bin'}{os.pathsep}{environ(tmp_path)['PATH']}"}
+    for cwd, script, more in ((ROOT, install, offline), (tmp_path, rest, paths)):
+        done = subprocess.run(
+            ["sh", "-c", f"set -e\n{script}"],
+            cwd=cwd, env={**environ(tmp_path), **more}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
     assert "example" in done.stdout
+    assert list(target.glob("muster_fleet-*.dist-info"))
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))

@@ -5,21 +5,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from tests.support.git import git_environ
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with the build backend that is installed beside the tests."""
-    out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(out.glob("*.whl"))
 
 
 def test_the_wheel_carries_its_data(wheel: Path) -> None:
@@ -31,6 +17,7 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
         "muster/_bundle/fleet-repo-example/fleet.yaml",
         "muster/_bundle/fleet-repo-example/.pre-commit-config.yaml",
         "muster/commands/skeleton/.github/workflows/reconcile.yaml",
+        "muster/commands/skeleton/derived/.gitattributes",
     ):
         assert name in names
 

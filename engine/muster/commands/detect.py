@@ -57,7 +57,7 @@ class Seconds(click.ParamType[float]):
               help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]")  # fmt: skip
 @click.option("--http", metavar="URL", help="Probe: get a URL, which must answer 2xx or 3xx.")
 @click.option("--tcp", metavar="HOST:PORT", help="Probe: connect.")
-@click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs muster[detect]).")
+@click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs dnspython).")
 @click.option("--dns-server", metavar="IP[:PORT]", help="Ask this server.  [default: those of the system]")
 @click.option("--probe-timeout", type=Seconds(), default="5s", show_default=True, help="A probe takes no longer.")
 @click.option("--detect-period", type=Seconds(), default="5s", show_default=True, help="Probe this often.")
@@ -128,7 +128,7 @@ def _probe(
         return TcpProbe(*_host_and_port(tcp, "--tcp"), limit)
     if dns is not None:
         if find_spec("dns") is None:
-            raise click.UsageError("--dns needs dnspython: pip install 'muster[detect]'.")
+            raise click.UsageError("--dns needs dnspython: pip install 'dnspython>=2.7'.")
         return DnsProbe(dns, None if server is None else _address(server), limit)
     try:
         arguments = shlex.split(_DEFAULT_COMMAND if command_ is None else command_)

@@ -1,7 +1,9 @@
-"""`muster init`: lays down a fleet repository, with a hook and a scheduled job."""
+"""`muster init`: lays down a fleet repository, with a hook and a scheduled job.
+
+Both install muster from where this one came from, or have a marked line for a person to fill in: see `origin`.
+"""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,11 +15,20 @@ _SKELETON = Path(__file__).parent / "skeleton"
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=".")
 def command(directory: Path) -> int:
-    """Lay down a fleet repository in DIRECTORY. Files that exist already are left as they are."""
+    """Lay down a fleet repository in DIRECTORY. Files that exist already are left as they are.
+
+    Its scheduled job and its hook install muster from where this one came from, pinned. Where another machine could not
+    have it from there, they have a line that is marked FILL IN.
+    """
+    from muster.commands.origin import origin
+    from muster.commands.source_lines import filled, marked
+
     directory.mkdir(parents=True, exist_ok=True)
     if not _in_repository(directory):
         subprocess.run(["git", "-C", str(directory), "init", "--quiet", "--initial-branch=main"], check=True)
         click.echo(f"initialized a git repository in {directory}")
+    came = origin()
+    to_fill: list[str] = []
     for source in sorted(path for path in _SKELETON.rglob("*") if path.is_file()):
         name = source.relative_to(_SKELETON)
         target = directory / name
@@ -25,9 +36,14 @@ def command(directory: Path) -> int:
             click.echo(f"kept    {name} (exists)")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        text = filled(source.read_text(encoding="utf-8"), came)
+        target.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"created {name}")
-    click.echo("\nNext: git add --all && git commit -m 'A fleet', then muster plan and muster reconcile.")
+        to_fill += [f"{name}:{line}" for line in marked(text)]
+    click.echo(f"\nmuster is published on no index; this one came from {came.told}.")
+    if to_fill:
+        click.echo(f"Fill in where other machines can have it from, in the lines marked so: {', '.join(to_fill)}.")
+    click.echo("Next: git add --all && git commit -m 'A fleet', then muster plan and muster reconcile.")
     return 0
 
 

@@ -33,7 +33,7 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a broker that lives as long as this module's tests."""
-    pytest.importorskip("pika", reason="the extra muster[amqp] is not installed")
+    pytest.importorskip("pika", reason="the extra amqp is not installed")
     if SERVER is None:
         pytest.skip("no rabbitmq-server on this machine: apt-get install rabbitmq-server")
     home = tmp_path_factory.mktemp("rabbitmq")
@@ -157,7 +157,7 @@ def test_a_wrong_password(broker: str) -> None:
 
 
 def test_a_broker_that_is_not_there() -> None:
-    pytest.importorskip("pika", reason="the extra muster[amqp] is not installed")
+    pytest.importorskip("pika", reason="the extra amqp is not installed")
     with pytest.raises(DeliveryError, match="refused") as caught:
         sink(f"amqp://127.0.0.1:{free_port()}/").send(EVENT)
     assert caught.value.unreachable

@@ -106,5 +106,5 @@ def _pika() -> ModuleType:
         import_module("pika.exceptions")
         return import_module("pika")
     except ImportError as error:
-        text = "RabbitMQ needs the extra: pip install 'muster[amqp]'"
+        text = "RabbitMQ needs pika: pip install 'pika>=1.4,<2'"
         raise DeliveryError(text, again=False, unreachable=True) from error
