@@ -19,7 +19,7 @@ from muster.cel.types import Type, parse_type
 from muster.model.finding import Severity
 from muster.model.tree import Tree
 
-_FORMAT = 2
+_FORMAT = 3
 #: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
 Analysed: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from muster.cel import ast
-from muster.cel.env import Env
+from muster.cel.env import Env, Function
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.folds import FOLDS, Failure, Frame, Step
 from muster.cel.library.registry import lookup
@@ -17,15 +17,18 @@ from muster.cel.runtime import access, comparison, maps, numbers
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import Type
+from muster.cel.weights import round_weight
 
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
-    "_-_": numbers.subtract, "_*_": numbers.multiply, "_/_": numbers.divide, "_%_": numbers.modulo,
-    "_<_": comparison.less, "_<=_": comparison.less_equal,
-    "_>_": comparison.greater, "_>=_": comparison.greater_equal,
-}  # fmt: skip
+    "_*_": numbers.multiply,
+    "_/_": numbers.divide,
+    "_%_": numbers.modulo,
+}
 
 _PAYING: Mapping[str, Callable[[Meter, int, Any, Any], Any]] = {
-    "_+_": numbers.add, "_==_": comparison.equal_at, "_!=_": comparison.different_at, "@in": comparison.contains_at,
+    "_+_": numbers.add, "_-_": numbers.subtract,
+    "_<_": comparison.less, "_<=_": comparison.less_equal, "_>_": comparison.greater, "_>=_": comparison.greater_equal,
+    "_==_": comparison.equal_at, "_!=_": comparison.different_at, "@in": comparison.contains_at,
 }  # fmt: skip
 
 
@@ -60,7 +63,9 @@ class _Builder:
         self.trace = trace
 
     def step(self, node: ast.Node) -> Step:
-        inner = self.located(node, self.plain(node))
+        inner = self.plain(node)
+        if not isinstance(node, ast.Literal):  # which never fails
+            inner = self.located(node, inner)
         return self.recorded(node, inner) if self.trace else inner
 
     @staticmethod
@@ -126,10 +131,10 @@ class _Builder:
         kind = self.types.get(node.id)
         if kind is None or not access.is_read(kind):
             return inner
-        where = path(node)
+        where, site = path(node), node.offset
 
         def convert(frame: Frame) -> Any:
-            return access.convert(inner(frame), kind, where)
+            return access.convert(frame.meter, site, inner(frame), kind, where)
 
         return convert
 
@@ -229,11 +234,10 @@ class _Builder:
         name, site = node.function, node.offset
         own = self.env.functions.get(name)
         if own is not None and own.member == (node.target is not None):
-            implementation, cost = guarded(name, own.call), own.cost
+            implementation = charged(name, own)
 
             def call_own(frame: Frame) -> Any:
-                spend(frame.meter, site, cost)
-                return implementation(*[arg(frame) for arg in args])
+                return implementation(frame.meter, site, *[arg(frame) for arg in args])
 
             return call_own
         found = lookup(name, member=node.target is not None)
@@ -285,7 +289,7 @@ class _Builder:
 
     def macro(self, node: ast.Macro) -> Step:
         source, bodies = self.step(node.range), [self.step(body) for body in node.args]
-        names, site, weight = node.variables, node.offset, weight_of(node)
+        names, site, weight = node.variables, node.offset, round_weight(node, self.env, self.types)
         kinds = access.element_kinds(self.types.get(node.range.id), len(names))
         fold = FOLDS[node.name]
         two = len(names) == 2
@@ -301,7 +305,7 @@ class _Builder:
                 if not two:
                     item = (item,)
                 for name, part, kind in zip(names, item, kinds, strict=True):
-                    inner[name] = part if kind is None else access.convert(part, kind, name)
+                    inner[name] = part if kind is None else access.convert(frame.meter, site, part, kind, name)
 
             try:
                 return fold(items, each, frame, bodies)
@@ -311,22 +315,15 @@ class _Builder:
         return macro
 
 
-def weight_of(node: ast.Macro) -> int:
-    """Return the units of one round of a comprehension: the nodes of its bodies, inner bodies not counted again."""
-    total, pending = 1, list(node.args)
-    while pending:
-        current = pending.pop()
-        total += 1
-        pending.extend([current.range] if isinstance(current, ast.Macro) else ast.children(current))
-    return total
+def charged(name: str, function: Function) -> Callable[..., Any]:
+    """Return a caller's function that pays for long arguments, and whose exceptions are EvaluationErrors."""
+    call_plainly, walks = function.call, function.walks
 
-
-def guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a caller's function whose exceptions are EvaluationErrors."""
-
-    def call(*args: Any) -> Any:
+    def call(meter: Meter, site: int, *args: Any) -> Any:
+        if walks:
+            spend(meter, site, sum(len(arg) for arg in args if isinstance(arg, (str, bytes, list, Mapping))))
         try:
-            return function(*args)
+            return call_plainly(*args)
         except EvaluationError:
             raise
         except Exception as error:

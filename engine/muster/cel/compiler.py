@@ -13,18 +13,7 @@ from muster.cel.codegen.generate import generate
 from muster.cel.env import Env, declared
 from muster.cel.errors import CompileError, CostIssue, Issue
 from muster.cel.program import Program
-from muster.cel.types import (
-    DYN,
-    STRING,
-    ListType,
-    MapType,
-    NullableType,
-    ObjectType,
-    OptionalType,
-    Scalar,
-    StringType,
-    Type,
-)
+from muster.cel.types import DYN, Type, reduce_type
 from muster.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -98,7 +87,7 @@ def _afford(text: str, env: Env, node: ast.Node, checked: "Checked") -> None:
     """Refuse an expression that may cost more than its environment allows. Raises CostIssue."""
     from muster.cel.cost import estimate, limit_issue
 
-    if env.max_estimate is not None and (issue := limit_issue(estimate(node, checked), env.max_estimate, text)):
+    if env.max_estimate is not None and (issue := limit_issue(estimate(node, checked, env), env.max_estimate, text)):
         raise CostIssue((issue,))
 
 
@@ -112,25 +101,3 @@ def _needed(node: ast.Node, types: Mapping[int, Type]) -> dict[int, Type]:
             wanted.add(current.range.id)
     reduced = {identity: reduce_type(types[identity]) for identity in sorted(wanted) if identity in types}
     return {identity: kind for identity, kind in reduced.items() if kind != DYN}
-
-
-def reduce_type(kind: Type) -> Type:
-    """Return what the generator can use of a type: scalars and what is built of them. Objects are maps or `dyn`."""
-    match kind:
-        case StringType():
-            return STRING
-        case Scalar(name="error"):
-            return DYN
-        case Scalar():
-            return kind
-        case ListType():
-            return ListType(reduce_type(kind.element))
-        case MapType():
-            return MapType(reduce_type(kind.key), reduce_type(kind.value))
-        case OptionalType():
-            return OptionalType(reduce_type(kind.element))
-        case NullableType():
-            return NullableType(reduce_type(kind.element))
-        case ObjectType(additional=Type() as additional):
-            return MapType(STRING, reduce_type(additional))
-    return DYN

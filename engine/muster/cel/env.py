@@ -23,8 +23,8 @@ class Function:
     """A function that the caller adds. `call` takes plain values in the order of `parameters`.
 
     A `member` is called on its first parameter: `x.f(y)`. What it raises becomes an EvaluationError. `cost` is in the
-    units of the budget, for one call. The function must depend on nothing but its arguments: programs are cached by
-    its signature.
+    units of the budget, for one call; one that `walks` costs a unit more for each item of the texts, lists and maps
+    that it is given. The function must depend on nothing but its arguments: programs are cached by its signature.
     """
 
     call: Callable[..., Any]
@@ -32,6 +32,7 @@ class Function:
     result: Type
     cost: int = 1
     member: bool = False
+    walks: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,7 @@ class Env:
                     canonical(entry.result),
                     entry.cost,
                     entry.member,
+                    entry.walks,
                 ]
                 for name, entry in self.functions.items()
             },

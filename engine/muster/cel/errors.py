@@ -1,5 +1,6 @@
 """What can be wrong with an expression: found when it is compiled (issues), or when it is evaluated (errors)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from muster.model.finding import Severity
@@ -51,11 +52,29 @@ class EvaluationError(CelError):
     `offset` is the place in the expression's text, or None where no single place is at fault.
     """
 
-    def __init__(self, message: str, offset: int | None = None) -> None:
-        """Keep the message, which says the value and the place, and never shows all variables."""
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | Callable[[], str], offset: int | None = None) -> None:
+        """Keep the message, which says the value and the place, and never shows all variables.
+
+        A function that gives it is called when somebody reads it: of a million failures that a loop absorbs, nobody
+        reads one.
+        """
+        self._message = message
         self.offset = offset
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        if not isinstance(self._message, str):
+            self._message = self._message()
+        return self._message
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
+
+    def __reduce__(self) -> tuple[type["EvaluationError"], tuple[str, int | None]]:
+        """Travel between processes with the message written out."""
+        return type(self), (self.message, self.offset)
 
 
 class BudgetExceeded(EvaluationError):  # noqa: N818 - the name says what happened

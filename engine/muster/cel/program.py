@@ -1,6 +1,7 @@
 """A compiled expression, and how it is run."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from threading import local
 from typing import Any, NamedTuple
@@ -10,10 +11,12 @@ from muster.cel.clock import Clock
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
-from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget, Meter
+from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, Budget, Meter
+from muster.cel.runtime.describe import shown
 from muster.cel.runtime.temporal import Instant
 from muster.cel.trace import Trace, trace_of
 from muster.cel.types import Type
+from muster.cel.weights import weigh
 
 
 class Result(NamedTuple):
@@ -79,7 +82,7 @@ class Program:
         self._limit = EXPRESSION_LIMIT if env.max_cost is None else env.max_cost
         self.type = types.get(node.id)
         self._types = types
-        self.cost = sum(1 for _ in ast.walk(node))
+        self.cost = weigh(ast.walk(node), env, types)
         self.reads = _free_names(node)
         self._timed = "now" in self.reads
         self._explain: Step | None = None
@@ -109,20 +112,27 @@ class Program:
         return self._explain(Frame(variables, meter))
 
     def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int) -> Any:
-        """Evaluate again what failed, with the engine that can say why; return the value if it finds one."""
+        """Evaluate again what failed, with the engine that can say why; return the value if it finds one.
+
+        That engine is several times slower, so it gets less to spend: where that is not enough, the failure is told
+        as it is known.
+        """
         if isinstance(error, BudgetExceeded):
             raise self._over(error, limit) from None
         if isinstance(error, RecursionError):
             raise EvaluationError("a value is nested too deep to be evaluated") from None
         if isinstance(error, MemoryError):
             raise EvaluationError("out of memory") from None
+        if self._body == self._interpret and isinstance(error, EvaluationError):
+            raise _settled_error(error) from None
         try:
-            return self._interpret(variables, [limit - self.cost])
+            return self._interpret(variables, [min(limit, EXPLAINING_LIMIT) - self.cost])
         except BudgetExceeded as over:
-            raise self._over(over, limit) from None
+            if limit <= EXPLAINING_LIMIT:
+                raise self._over(over, limit) from None
+            raise _unexplained(error) from None
         except EvaluationError as explained:
-            explained.__traceback__ = None
-            raise explained from None
+            raise _settled_error(explained) from None
         except RecursionError:
             raise EvaluationError("a value is nested too deep to be evaluated") from None
 
@@ -159,33 +169,15 @@ class Program:
             noted = clock.take()
         elif self._timed:
             variables, clock = _with_clock(variables)
-        if budget is None and not trace:
-            meter = [self._limit - self.cost]
-            try:
-                value = self._body(variables, meter)
-            except Exception:  # noqa: BLE001, S110 - told in full below
-                pass
-            else:
-                horizon = None if clock is None else _settled(clock, noted)
-                return _RESULT(Result, (value, None, horizon, self._limit - meter[0], None))
-        value, error, cost, parts = self._run_fully(variables, budget, trace=trace)
-        return Result(value, error, None if clock is None else _settled(clock, noted), cost, parts)
-
-    def _run_fully(
-        self, variables: Mapping[str, Any], budget: int | Budget | None, *, trace: bool
-    ) -> tuple[Any, EvaluationError | None, int, Trace | None]:
-        """Return (value, error, cost, trace) of an evaluation that fails, is traced, or has a budget of its own."""
         limit = self._limit
         if budget is not None:
             limit = budget if isinstance(budget, int) else min(limit, budget.left)
         meter = [limit - self.cost]
         value, error = None, None
-        seen: dict[int, Any] = {}
-        body = self._recorder(seen) if trace else self._body
         try:
             if meter[0] < 0:
                 raise BudgetExceeded("", self.node.offset)  # noqa: TRY301
-            value = body(variables, meter)
+            value = self._body(variables, meter)
         except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
             try:
                 value = self._recover(raised, variables, limit)
@@ -194,12 +186,32 @@ class Program:
         cost = min(limit - meter[0], limit)
         if isinstance(budget, Budget):
             budget.left = max(budget.left - cost, 0)
-        return value, error, cost, trace_of(self.text, self.node, seen) if trace else None
+        traced = self._traced(variables, limit) if trace else None
+        return _RESULT(Result, (value, error, None if clock is None else _settled(clock, noted), cost, traced))
 
-    def _recorder(self, seen: dict[int, Any]) -> Body:
-        """Return the engine that notes the value of every part."""
+    def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
+        """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""
+        seen: dict[int, Any] = {}
         step = closures.build(self.node, self.env, self._types, trace=True)
-        return lambda variables, meter: step(Frame(variables, meter, seen))
+        with suppress(EvaluationError, RecursionError, MemoryError):
+            step(Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen))
+        return trace_of(self.text, self.node, seen)
+
+
+def _settled_error(error: EvaluationError) -> EvaluationError:
+    """Return an error without the values that its message is made of, and the frames that it went through."""
+    _ = error.message
+    error.__traceback__ = None
+    return error
+
+
+def _unexplained(error: Exception) -> EvaluationError:
+    """Return what can be said of a failure without finding its place."""
+    if isinstance(error, EvaluationError):
+        return EvaluationError(error.message)
+    if isinstance(error, KeyError):
+        return EvaluationError(f"no such key: {shown(error.args[0] if error.args else '')}")
+    return EvaluationError("an operation has no value for what it is given; to say which would take too long")
 
 
 _LAST = local()

@@ -305,3 +305,25 @@ def split_types(text: str) -> list[str]:
             parts_.append(text[start:position])
             start = position + 1
     return [*parts_, text[start:]] if text.strip() else []
+
+
+def reduce_type(kind: Type) -> Type:
+    """Return what the generator can use of a type: scalars and what is built of them. Objects are maps or `dyn`."""
+    match kind:
+        case StringType():
+            return STRING
+        case Scalar(name="error"):
+            return DYN
+        case Scalar():
+            return kind
+        case ListType():
+            return ListType(reduce_type(kind.element))
+        case MapType():
+            return MapType(reduce_type(kind.key), reduce_type(kind.value))
+        case OptionalType():
+            return OptionalType(reduce_type(kind.element))
+        case NullableType():
+            return NullableType(reduce_type(kind.element))
+        case ObjectType(additional=Type() as additional):
+            return MapType(STRING, reduce_type(additional))
+    return DYN

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.cel import ast
-from muster.cel.closures import build, guarded, weight_of
+from muster.cel.closures import build, charged
 from muster.cel.codegen.logic import Captured, Logic
 from muster.cel.codegen.macros import Macros
 from muster.cel.codegen.operators import Operators
@@ -18,9 +18,10 @@ from muster.cel.errors import EvaluationError
 from muster.cel.folds import Frame
 from muster.cel.library.registry import lookup
 from muster.cel.runtime import access
-from muster.cel.runtime.budget import FREE, Meter, spend
+from muster.cel.runtime.budget import FREE, Meter
 from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, NullableType, Scalar, StringType, Type
 from muster.cel.values import UInt
+from muster.cel.weights import round_weight
 
 Body = Callable[[Mapping[str, Any], Meter], Any]
 
@@ -39,9 +40,8 @@ _RESULTS: Mapping[str, str] = {
     "split": "list", "substring": "string", "trim": "string", "format": "string", "hasValue": "bool",
 }  # fmt: skip
 _TABLES: Mapping[Type, tuple[str, str]] = {TIMESTAMP: ("TIMES", "timestamp"), DURATION: ("SPANS", "duration")}
-_PARSED: Mapping[str, tuple[str, str]] = {
-    "timestamp": ("TIMES", "to_timestamp"), "duration": ("SPANS", "to_duration"),
-}  # fmt: skip
+_PARSED: Mapping[str, str] = {"timestamp": "TIMES[{1}]", "duration": "duration_at({0}{1})"}
+"""Reading a text, remembered: what pays, and the text."""
 _TEXT_TESTS: Mapping[str, tuple[str, str]] = {
     "startsWith": ("{0}.startswith({1})", "starts_with"),
     "endsWith": ("{0}.endswith({1})", "ends_with"),
@@ -193,8 +193,10 @@ class _Generator:
             first, local = self.operators.named(value)
             return Value(f"(None if {first} is None else {_TABLES[kind.element][0]}[{local}])")
         if access.is_read(kind):
-            reader = self.writer.constant(lambda data: access.convert(data, kind, "the value"))
-            return Value(f"{reader}({value.text})")
+            reader = self.writer.constant(
+                lambda meter, data: access.convert(meter, node.offset, data, kind, "the value")
+            )
+            return Value(f"{reader}(m, {value.text})")
         return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
 
     def term(self, node: ast.Node) -> Value:
@@ -291,7 +293,7 @@ class _Generator:
         if name in ("_==_", "_!=_"):
             return self.operators.equality(args[0], args[1], node.offset, negated=name == "_!=_")
         if name in _ORDERS:
-            return self.operators.order(name, args[0], args[1])
+            return self.operators.order(name, args[0], args[1], node.offset)
         if name in _ARITHMETIC:
             return self.operators.arithmetic(name, args[0], args[1], node.offset)
         if name == "@in":
@@ -318,7 +320,7 @@ class _Generator:
         given = ", ".join(arg.text for arg in args)
         own = None if member else self.env.functions.get(name)
         if own is not None:
-            caller = self.writer.constant(_charging(guarded(name, own.call), own.cost))
+            caller = self.writer.constant(charged(name, own))
             return Value(f"{caller}(m, {node.offset}, {given})", likely=_likely(own.result))
         found = lookup(name, member=member)
         if found is None or not found.accepts(len(args)):
@@ -328,21 +330,22 @@ class _Generator:
             folded = self.folded(found.call, args, metered=found.metered)
             if folded is not None:
                 return folded
-        if member and name in _TEXT_TESTS and args[1].kind == "string" and args[1].simple:
+        if member and name in _TEXT_TESTS and self.operators.is_brief(args[1]):
             pattern, helper = _TEXT_TESTS[name]
             first, local = self.operators.named(args[0])
             test = pattern.format(local, args[1].text)
             return Value(f"({test} if {first}.__class__ is str else {helper}({local}, {args[1].text}))", "bool")
         if name in _PARSED and not member:
-            table, helper = _PARSED[name]
             first, local = self.operators.named(args[0])
-            return Value(f"({table}[{local}] if {first}.__class__ is str else {helper}({local}))", kind)
+            paying = f"m, {node.offset}, " if found.metered else ""
+            parsed = _PARSED[name].format(paying, local)
+            return Value(f"({parsed} if {first}.__class__ is str else to_{name}({paying}{local}))", kind)
         if name == "size":
             first, local = self.operators.named(args[0])
             return Value(f"(len({local}) if {first}.__class__ in SIZED else size({local}))", "int")
-        if name == "contains" and args[1].simple:
+        if name == "contains" and self.operators.is_brief(args[1]):
             first, local = self.operators.named(args[0])
-            test = f"{first}.__class__ is {args[1].text}.__class__ is str and len({local}) < 1024"
+            test = f"{first}.__class__ is str and len({local}) < 64"
             helper = f"{self.writer.constant(found.call)}(m, {node.offset}, {local}, {args[1].text})"
             return Value(f"({args[1].text} in {local} if {test} else {helper})", "bool")
         if found.metered:
@@ -367,7 +370,7 @@ class _Generator:
     def macro(self, node: ast.Macro) -> Value:
         source = self.range_(node.range)
         items = self.macros.items(source, two=len(node.variables) == 2)
-        self.macros.charge(items, weight_of(node), node.offset)
+        self.macros.charge(items, round_weight(node, self.env, self.types), node.offset)
         kinds = access.element_kinds(self.types.get(node.range.id), len(node.variables))
         names = [self.writer.name() for _ in node.variables]
         element = self.types.get(node.range.id)
@@ -378,14 +381,6 @@ class _Generator:
         }
         parts = [self.captured_with(arg, bound) for arg in node.args]
         return self.macros.write(node.name, items, names, kinds, parts)
-
-
-def _charging(function: Callable[..., Any], cost: int) -> Callable[..., Any]:
-    def call(meter: Meter, site: int, *args: Any) -> Any:
-        spend(meter, site, cost)
-        return function(*args)
-
-    return call
 
 
 def _shared_names(root: ast.Node) -> frozenset[str]:

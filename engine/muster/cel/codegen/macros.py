@@ -65,8 +65,8 @@ class Macros:
             return [f"{name} = SPANS[{name}]"]
         if kind == DOUBLE:
             return [f"if {name}.__class__ is int:", f"    {name} = as_double({name})"]
-        reader = self.writer.constant(lambda data: access.convert(data, kind, "the element"))
-        return [f"{name} = {reader}({name})"]
+        reader = self.writer.constant(lambda meter, data: access.convert(meter, 0, data, kind, "the element"))
+        return [f"{name} = {reader}(m, {name})"]
 
     def _quantifier(self, head: str, reads: list[str], part: Captured, *, decisive: bool) -> Value:
         writer = self.writer

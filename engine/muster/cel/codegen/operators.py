@@ -18,8 +18,9 @@ _ELAPSED: Mapping[str, str] = {
 }  # fmt: skip
 _MIRRORED = str.maketrans("<>", "><")
 _SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
-_SAME_CLASS = frozenset({"int", "string", "double", "bytes", "timestamp", "duration"})
 _EXACT = 2**53
+_SHORT = 1024
+"""Texts below this length are compared without paying for it."""
 
 
 class Operators:
@@ -53,7 +54,7 @@ class Operators:
         sign, identity = ("!=", "is not") if negated else ("==", "is")
         if constant is None or constant.__class__ is bool:
             return f"({left.text} {identity} {right.text})"
-        if constant.__class__ is str:
+        if constant.__class__ is str and len(constant) < _SHORT:
             return f"({left.text} {sign} {right.text})"
         if constant.__class__ is int and abs(constant) < _EXACT:
             if left.kind in ("int", "uint", "double") or constant not in (0, 1):
@@ -67,39 +68,48 @@ class Operators:
 
     def _general_equality(self, left: Value, right: Value, site: int, *, negated: bool) -> str:
         sign, helper = ("!=", "different_at") if negated else ("==", "equal_at")
-        if left.kind == right.kind and left.kind in _SAME_CLASS - {"string", "bytes"} | {"bool"}:
+        if left.kind == right.kind and left.kind in ("int", "double", "bool"):
             return f"({left.text} {sign} {right.text})"
         if not (left.could_be("string") and right.could_be("string")):
             return f"{helper}(m, {site}, {left.text}, {right.text})"
         first, name = self.named(left)
         second, other = self.named(right)
         # Comparing long texts is paid for.
-        test = f"{first}.__class__ is {second}.__class__ is str and len({name}) < 1024"
+        test = f"{first}.__class__ is {second}.__class__ is str and len({name}) < {_SHORT}"
         if left.could_be("int") and right.could_be("int"):
             test += f" or {name}.__class__ is {other}.__class__ is int"
         return f"({name} {sign} {other} if {test} else {helper}(m, {site}, {name}, {other}))"
 
     # -- order --------------------------------------------------------------------------------------------------
 
-    def order(self, function: str, left: Value, right: Value) -> Value:
+    def order(self, function: str, left: Value, right: Value, site: int) -> Value:
         """`<`, `<=`, `>`, `>=`."""
         sign, helper = _ORDERS[function]
         # Whatever else the other side turns out to be, comparing it with a duration fails.
         if left.difference is not None and right.could_be("duration"):
-            return self._elapsed(sign, left.difference, right)
+            return self._elapsed(sign, left.difference, right, site)
         if right.difference is not None and left.could_be("duration"):
-            return self._elapsed(sign.translate(_MIRRORED), right.difference, left)
-        if left.kind == right.kind and left.kind in _SAME_CLASS:
+            return self._elapsed(sign.translate(_MIRRORED), right.difference, left, site)
+        helper = f"{helper}(m, {site}, "
+        if left.kind == right.kind and (left.kind in ("int", "double") or self._either_brief(left, right)):
             return Value(f"({left.text} {sign} {right.text})", "bool", left.fails or right.fails)
         kind = self._expected(left, right, ("int", "string", "double"))
         if kind is None:
-            return Value(f"{helper}({left.text}, {right.text})", "bool")
+            return Value(f"{helper}{left.text}, {right.text})", "bool")
         return Value(self._guarded(left, right, kind, sign, helper), "bool")
 
     @staticmethod
-    def _elapsed(sign: str, times: tuple[Value, Value], limit: Value) -> Value:
+    def is_brief(value: Value) -> bool:
+        """Return whether a value is a text that is known and short: then so is comparing anything with it."""
+        return value.is_constant and value.kind == "string" and len(value.constant) < _SHORT
+
+    def _either_brief(self, left: Value, right: Value) -> bool:
+        return left.kind == right.kind == "string" and (self.is_brief(left) or self.is_brief(right))
+
+    @staticmethod
+    def _elapsed(sign: str, times: tuple[Value, Value], limit: Value, site: int) -> Value:
         """Compare the difference of two times with a duration, without making it."""
-        return Value(f"{_ELAPSED[sign]}({times[0].text}, {times[1].text}, {limit.text})", "bool")
+        return Value(f"{_ELAPSED[sign]}(m, {site}, {times[0].text}, {times[1].text}, {limit.text})", "bool")
 
     @staticmethod
     def _expected(left: Value, right: Value, kinds: tuple[str, ...]) -> str | None:
@@ -112,7 +122,9 @@ class Operators:
     def _guarded(self, left: Value, right: Value, kind: str, sign: str, helper: str) -> str:
         """Return `a < b` behind a test of both classes, with the helper for everything else."""
         test, name, other = self._class_test(left, right, kind)
-        return f"({name} {sign} {other} if {test} else {helper}({name}, {other}))"
+        if kind == "string" and not self._either_brief(left, right):
+            test += f" and len({name}) < {_SHORT}"
+        return f"({name} {sign} {other} if {test} else {helper}{name}, {other}))"
 
     def _class_test(self, left: Value, right: Value, kind: str) -> tuple[str, str, str]:
         """Return (test that both are of a kind, name of the left, name of the right). The test always names both."""
@@ -129,14 +141,14 @@ class Operators:
 
     def arithmetic(self, function: str, left: Value, right: Value, site: int) -> Value:
         """`+`, `-`, `*`, `/`, `%`."""
-        temporal = self._temporal(function, left, right)
+        temporal = self._temporal(function, left, right, site)
         if temporal is not None:
             return temporal
         if function not in _SUMS:
             helper = "divide" if function == "_/_" else "modulo"
             return Value(f"{helper}({left.text}, {right.text})", self._result(left, right))
         sign, helper = _SUMS[function]
-        prefix = f"m, {site}, " if helper == "add" else ""
+        prefix = "" if helper == "multiply" else f"m, {site}, "
         kind = self._expected(left, right, ("int", "double"))
         if kind == "double" and left.kind == right.kind == "double":
             return Value(f"({left.text} {sign} {right.text})", "double", left.fails or right.fails)
@@ -162,7 +174,7 @@ class Operators:
         return Value(f"({total} if {test}{fits} else {helper(name, other)})", kind)
 
     @staticmethod
-    def _temporal(function: str, left: Value, right: Value) -> Value | None:
+    def _temporal(function: str, left: Value, right: Value, site: int) -> Value | None:
         """Write arithmetic on values that are certainly times or durations."""
         helper, kind = {
             ("_-_", "timestamp", "timestamp"): ("difference", "duration"),
@@ -174,7 +186,7 @@ class Operators:
             ("_-_", "", "timestamp"): ("difference", "duration"),
         }.get((function, left.kind, right.kind), ("", ""))
         times = (left, right) if helper == "difference" else None
-        return Value(f"{helper}({left.text}, {right.text})", kind, difference=times) if helper else None
+        return Value(f"{helper}(m, {site}, {left.text}, {right.text})", kind, difference=times) if helper else None
 
     # -- membership ---------------------------------------------------------------------------------------------
 

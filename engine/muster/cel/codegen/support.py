@@ -7,7 +7,7 @@ from muster.cel.closures import negation
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.library import standard
 from muster.cel.runtime import comparison, conversion, maps, numbers, temporal
-from muster.cel.runtime.access import SPANS, TIMES, as_double
+from muster.cel.runtime.access import SPANS, TIMES, as_double, duration_at
 from muster.cel.runtime.temporal import Instant
 from muster.cel.values import UInt
 
@@ -57,7 +57,7 @@ NAMESPACE: dict[str, Any] = {
     "add_spans": temporal.add_spans, "subtract_spans": temporal.subtract_spans,
     "elapsed_less": temporal.elapsed_less, "elapsed_at_most": temporal.elapsed_at_most,
     "elapsed_more": temporal.elapsed_more, "elapsed_at_least": temporal.elapsed_at_least,
-    "to_timestamp": conversion.to_timestamp, "to_duration": conversion.to_duration,
+    "to_timestamp": conversion.to_timestamp, "to_duration": conversion.to_duration, "duration_at": duration_at,
     "TIMES": TIMES, "SPANS": SPANS, "as_double": as_double,
     "size": standard.size, "starts_with": standard.starts_with,
     "ends_with": standard.ends_with, "SIZED": frozenset({str, list, dict, bytes}),

@@ -3,30 +3,27 @@
 The walk is bottom up: every node gets a range of units and the extent of its value; a comprehension multiplies its
 body by the extent of its range.
 
-Units are cel-go's (a selection 1, a list 10, a map 30 ...), rounded up where the run-time counter (`runtime.budget`)
-counts more, so that no evaluation of data within its bounds ever spends more than `max`: a constant costs 1, text
-1 per eight characters, and the counter's one pass over everything is paid for whatever is short-circuited.
+Units are those of the counter at run time: each node's weight from `muster.cel.weights`, and what operations spend
+besides, for the largest values there may be. So no evaluation of data within its bounds ever spends more than `max`;
+and the counter's one pass over everything is paid for whatever is short-circuited.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import Checked
 from muster.cel.checker.env import described
 from muster.cel.cost.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
-from muster.cel.cost.functions import call_cost, result_extent
+from muster.cel.cost.functions import Given, call_cost, result_extent
+from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
-from muster.cel.types import DYN, ListType, Type, bare
-
-_LIST: Final = Range(10, 10)
-_MAP: Final = Range(30, 30)
-#: What a comprehension costs per item besides its body: its condition and step, and the list it grows.
-_STEP: Final[Mapping[str, int]] = MappingProxyType({"all": 3, "exists": 3, "exists_one": 4, "existsOne": 4})
-_GROWING_STEP: Final = 13
+from muster.cel.runtime import access
+from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
+from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,9 @@ class Cost:
     unbounded: tuple[str, ...]
 
 
-def estimate(node: Node, checked: Checked) -> Cost:
-    """Return what the checked expression can cost."""
-    walk = _Walk(checked)
+def estimate(node: Node, checked: Checked, env: Env | None = None) -> Cost:
+    """Return what the checked expression can cost. `env` has what the functions cost that its caller added."""
+    walk = _Walk(checked, env or Env())
     total = walk.visit(node)
     dearest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
     blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[dearest]))
@@ -91,8 +88,10 @@ def _called(node: Node) -> str:
 class _Walk:
     """One pass over an expression: costs and extents by node id, and what is unbounded where it matters."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, env: Env) -> None:
         self.checked = checked
+        self.env = env
+        self.kinds = {identity: reduce_type(kind) for identity, kind in checked.types.items()}
         self.costs: dict[int, Range] = {}
         self.own: dict[int, int] = {}
         self.extents: dict[int, Extent] = {}
@@ -108,6 +107,8 @@ class _Walk:
     def visit(self, node: Node) -> Range:
         """Return the cost of a node; its extent is in `extents` afterwards."""
         cost, extent = self._handlers[type(node)](node)
+        if type(node) in (ast.Ident, ast.Select, ast.Index):
+            cost = cost + _reading(self.kinds.get(node.id, DYN), extent)
         self.nodes[node.id], self.costs[node.id], self.extents[node.id] = node, cost, extent
         below = sum(self.costs[child.id].max for child in ast.children(node) if child.id in self.costs)
         self.own[node.id] = cost.max - min(below, cost.max)
@@ -135,7 +136,7 @@ class _Walk:
     def _select(self, node: ast.Select) -> tuple[Range, Extent]:
         if node.id in self.checked.names:
             return ONE, self._by_type(node)
-        cost = self.visit(node.operand) + ONE
+        cost = self.visit(node.operand) + self._own(node)
         owner = self.extents[node.operand.id].path or described(node.operand)
         return cost, extent_of(self.type_of(node), f"{owner}.{node.field}")
 
@@ -143,12 +144,12 @@ class _Walk:
         return self.visit(node.operand) + ONE, SCALAR
 
     def _index(self, node: ast.Index) -> tuple[Range, Extent]:
-        cost = self.visit(node.operand) + self.visit(node.index) + ONE
+        cost = self.visit(node.operand) + self.visit(node.index) + self._own(node)
         inner = self.extents[node.operand.id].element
         return cost, inner if inner is not None else self._by_type(node)
 
     def _list(self, node: ast.ListNode) -> tuple[Range, Extent]:
-        cost = sum((self.visit(element) for element in node.elements), _LIST)
+        cost = sum((self.visit(element) for element in node.elements), self._own(node))
         element: Extent | None = None
         for item in node.elements:
             found = self.extents[item.id]
@@ -156,7 +157,7 @@ class _Walk:
         return cost, Extent(len(node.elements) - len(node.optional), len(node.elements), "", element or SCALAR)
 
     def _map(self, node: ast.MapNode) -> tuple[Range, Extent]:
-        cost = _MAP
+        cost = self._own(node)
         key = value = SCALAR
         for entry in node.entries:
             cost = cost + self.visit(entry.key) + self.visit(entry.value)
@@ -164,14 +165,17 @@ class _Walk:
         return cost, Extent(0, len(node.entries), "", value, key)
 
     def _struct(self, node: ast.Struct) -> tuple[Range, Extent]:
-        return sum((self.visit(field.value) for field in node.fields), Range(40, 40)), SCALAR
+        return sum((self.visit(field.value) for field in node.fields), self._own(node)), SCALAR
 
     def _call(self, node: ast.Call) -> tuple[Range, Extent]:
         full = self.checked.names.get(node.id)
         operands = node.args if full is not None else ast.children(node)
         costs = [self.visit(operand) for operand in operands]
-        arguments = [self._argument(operand) for operand in operands]
+        written = (operand.value if isinstance(operand, ast.Literal) else None for operand in operands)
+        texts = {at: value for at, value in enumerate(written) if isinstance(value, str)}
+        given = Given([self._argument(operand) for operand in operands], texts)
         function = full or node.function
+        weight = call_weight(function, member=full is None and node.target is not None, env=self.env)
         match function:
             case "_&&_" | "_||_":
                 return ONE + costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
@@ -180,13 +184,24 @@ class _Walk:
                 total = ONE + costs[0] + Range(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
             case "lists.range":
                 size = self._counted(node)
-                return sum(costs, ONE + size.items().or_nothing), size
+                return sum(costs, Range(weight, weight) + size.items().or_nothing), size
             case _:
-                own = call_cost(function, arguments)
-                total = sum(costs, own)
-        if own.max > 1:
-            self._blame(node, [extent for _, extent in arguments])
-        return total, result_extent(function, arguments, self.type_of(node), described(node))
+                own = call_cost(function, given) + self._added(function, given)
+                total = sum(costs, own + Range(weight, weight))
+        if own.max:
+            self._blame(node, [extent for _, extent in given.arguments])
+        return total, result_extent(function, given, self.type_of(node), described(node))
+
+    def _added(self, function: str, given: Given) -> Range:
+        """Return what a function of the caller's spends beyond its weight."""
+        entry = self.env.functions.get(function)
+        if entry is None or not entry.walks:
+            return ZERO
+        return sum((given.length(at) for at in range(len(given)) if not given.extent(at).scalar), ZERO).or_nothing
+
+    def _own(self, node: Node) -> Range:
+        weight = own_weight(node, self.env, self.kinds)
+        return Range(weight, weight)
 
     def _counted(self, node: ast.Call) -> Extent:
         """Return the extent of `lists.range(n)`: known where `n` is written out."""
@@ -206,7 +221,7 @@ class _Walk:
         bodies = [self.visit(argument) for argument in node.args]
         for name in node.variables:
             self._locals[name].pop()
-        step = _STEP.get(node.name, _GROWING_STEP)
+        step = step_weight(node, self.kinds)
         body = bodies[0] + sum(bodies[1:], ZERO).or_nothing
         items = ranged.items()
         if node.name in ("all", "exists"):
@@ -224,7 +239,7 @@ class _Walk:
 
     def _gathered(self, node: ast.Macro, ranged: Extent, key: Extent) -> Extent:
         """Return the extent of what a comprehension gives."""
-        if node.name in _STEP:
+        if node.name in ROUND:
             return SCALAR
         body = self.extents[node.args[-1].id]
         match node.name:
@@ -250,3 +265,17 @@ class _Walk:
         paths = tuple(extent.path for extent in extents if extent.assumed and extent.path)
         if paths:
             self.drivers[node.id] = paths
+
+
+def _reading(kind: Type, extent: Extent) -> Range:
+    """Return what it takes to read a list or a map of instants, durations or doubles out of data, at the most."""
+    if not access.is_read(kind):
+        return ZERO
+    match kind:
+        case NullableType() | OptionalType():
+            return _reading(kind.element, extent)
+        case ListType() | MapType():
+            inner = kind.element if isinstance(kind, ListType) else kind.value
+            each = Range(access.EACH, access.EACH) + _reading(inner, extent.element or extent_of(inner, extent.path))
+            return (extent.items() * each).or_nothing
+    return ZERO

@@ -4,8 +4,17 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from muster.cel.runtime.budget import PRECISE
+from muster.cel.runtime.comparison import ELEMENT, ENTRY
 from muster.cel.types import (
+    BOOL,
     BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    NULL,
+    TIMESTAMP,
+    UINT,
     ListType,
     MapType,
     NullableType,
@@ -148,27 +157,40 @@ def extent_of(type_: Type, path: str) -> Extent:
 
 
 def weight(type_: Type, extent: Extent) -> Range:
-    """Return how many units it takes to walk through a value once, as `==` does: one per part, text by eights."""
+    """Return how many units it takes to compare a value with another, as `==` does: for each part, text by eights."""
     match type_:
         case NullableType() | OptionalType():
-            return weight(type_.element, extent)
+            return weight(type_.element, extent) + Range(0, ELEMENT)
         case StringType():
             return extent.length().scaled(0.125) | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
-            return (ONE + extent.items() * weight(type_.element, inner)).or_nothing
+            each = Range(1, 1 + ELEMENT) + weight(type_.element, inner)
+            return (Range(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
         case MapType():
             value, key = extent.element or extent_of(type_.value, extent.path), extent.key or SCALAR
-            each = weight(type_.value, value) + weight(type_.key, key)
-            return (ONE + extent.items() * each).or_nothing
+            each = Range(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
+            return (Range(ENTRY, ENTRY) + extent.items() * each).or_nothing
         case ObjectType():
-            each = ONE
+            each = Range(ENTRY, ENTRY)
             for field in type_.fields.values():
-                each = each + ONE + weight(field.type, extent_of(field.type, extent.path))
-            return (each if type_.additional is None else each + Range(0, DEFAULT_ITEMS)).or_nothing
+                each = each + Range(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
+            return (each if type_.additional is None else each + Range(0, ENTRY * DEFAULT_ITEMS)).or_nothing
         case _ if is_dyn(type_) and extent.element is not None:
-            return (ONE + extent.length() * (weight(type_, extent.element) | ONE)).or_nothing
+            each = Range(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
+            return (Range(ENTRY, ENTRY) + extent.length() * each).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
-            return extent.length().scaled(0.125) | ONE
-        case _:
+            return extent.length().scaled(0.125) | Range(1, PRECISE)
+        case _ if type_ in _BASIC:
             return ONE
+        case _:
+            return Range(1, PRECISE)
+
+
+_BASIC: Final = frozenset({INT, UINT, DOUBLE, BOOL, NULL})
+
+
+def may_be_precise(type_: Type) -> bool:
+    """Return whether a value of the type may be an instant or a duration: operations on those may cost more."""
+    kind = type_.element if isinstance(type_, NullableType | OptionalType) else type_
+    return kind in (TIMESTAMP, DURATION) or is_dyn(kind)

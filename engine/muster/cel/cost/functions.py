@@ -1,37 +1,327 @@
-"""What calls cost beyond their arguments: a table of functions whose work grows with what they are given.
+"""What calls cost beyond their weight: a table of functions whose work grows with what they are given.
 
-A call costs 1, a walk through text a unit per eight characters (cel-go says ten), a search for one text in another
-the product of both walks, a regular expression a quarter of a unit per character of the pattern for each unit of
-text. What stands in no group costs 1.
+`muster.cel.weights` says what every call costs; this says how that grows, at the most, with the sizes of the arguments.
+Each row mirrors what the implementation in `muster.cel.library` spends.
 """
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from muster.cel.cost.extent import ONE, SCALAR, Extent, Range, extent_of, weight
-from muster.cel.types import DYN, ListType, Type, bare
+from muster.cel.cost.extent import ONE, SCALAR, ZERO, Extent, Range, extent_of, may_be_precise, weight
+from muster.cel.errors import EvaluationError
+from muster.cel.library.calendar import UNKNOWN_ZONE, WITH_ZONE
+from muster.cel.library.formatting import CLAUSE_MOST, CLAUSE_UNITS
+from muster.cel.library.lists import COMPARISON, IDENTITY
+from muster.cel.library.regexes import COMPILING, GROUP, LARGEST, MATCHING, MAX_PATTERN, STEP_COMPILED, compile_pattern
+from muster.cel.library.standard import SLOW_SEARCH
+from muster.cel.library.strings import PART
+from muster.cel.library.urls import PARAMETER
+from muster.cel.runtime.budget import PRECISE
+from muster.cel.runtime.comparison import ELEMENT
+from muster.cel.runtime.conversion import FORMATTING, LONGEST_SPAN, SPAN_CHARACTER
+from muster.cel.runtime.temporal import WATCHING
+from muster.cel.types import BOOL, BYTES, DYN, NULL, ListType, StringType, Type, bare, is_dyn
 
 TEXT: Final = 0.125
-PATTERN: Final = 0.25
 
-#: Work that grows with the length of all arguments.
-_WALKS: Final = frozenset(
-    {
-        "_+_", "startsWith", "endsWith", "lowerAscii", "upperAscii", "trim", "join", "substring", "charAt", "reverse",
-        "string", "bytes", "int", "uint", "double", "duration", "timestamp", "bool", "strings.quote", "base64.encode",
-        "base64.decode", "url", "isURL", "quantity", "isQuantity", "semver", "isSemver", "ip", "isIP", "cidr", "isCIDR",
-        "ip.isCanonical", "containsIP", "containsCIDR", "slice", "flatten", "sum", "min", "max", "isSorted",
-        "optional.unwrap", "unwrapOpt", "math.greatest", "math.least", "format",
-    }
+Argument: TypeAlias = tuple[Type, Extent]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The arguments of a call, their types and extents; and those that are written out as texts, by position."""
+
+    arguments: list[Argument]
+    texts: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.arguments)
+
+    def type(self, position: int) -> Type:
+        """The type of an argument."""
+        return self.arguments[position][0]
+
+    def extent(self, position: int) -> Extent:
+        """The extent of an argument."""
+        return self.arguments[position][1]
+
+    def length(self, position: int) -> Range:
+        """How many characters an argument has; of a list that may stand there as well, how many elements."""
+        return self.extent(position).length()
+
+    def items(self, position: int) -> Range:
+        """How many elements an argument has."""
+        return self.extent(position).items()
+
+    def element(self, position: int) -> Range:
+        """What it takes to compare one element of a list."""
+        type_, extent = self.arguments[position]
+        plain = bare(type_)
+        inner = plain.element if isinstance(plain, ListType) else DYN
+        return weight(inner, extent.element or extent_of(inner, extent.path)) | ONE
+
+    def listed(self, position: int) -> bool:
+        """Whether an argument is certainly a list."""
+        return isinstance(bare(self.type(position)), ListType)
+
+
+#: The arguments without which nothing can be said of a call; the checker has refused it.
+_TAKES: Final = {
+    **dict.fromkeys(("_==_", "_!=_", "@in", "_+_", "_-_", "_<_", "_<=_", "_>_", "_>=_", "or", "orValue"), 2),
+    **dict.fromkeys(("contains", "indexOf", "lastIndexOf", "startsWith", "endsWith", "split", "format"), 2),
+    **dict.fromkeys(("matches", "find", "regex.extract", "findAll", "regex.extractAll"), 2),
+    **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects", "@sortByAssociatedKeys"), 2),
+    "_?_:_": 3, "replace": 3, "regex.replace": 3,
+}  # fmt: skip
+
+
+def call_cost(function: str, given: Given) -> Range:
+    """Return what the call itself costs beyond its weight, its arguments being there."""
+    if len(given) < _TAKES.get(function, 1):
+        return ZERO
+    grows = _GROWTH.get(function)
+    return ZERO if grows is None else grows(given)
+
+
+def _most(units: int) -> Range:
+    return Range(0, units)
+
+
+def _walk(stride: int, *positions: int) -> Callable[[Given], Range]:
+    """Return the growth of a walk through arguments, all without positions, a unit per `stride` items."""
+
+    def growth(given: Given) -> Range:
+        chosen = positions or range(len(given))
+        return sum((given.length(at) for at in chosen if at < len(given) and not given.extent(at).scalar), ZERO).scaled(
+            1 / stride
+        )
+
+    return growth
+
+
+def _equality(given: Given) -> Range:
+    one, other = (weight(*argument).max for argument in given.arguments)
+    return ZERO if min(one, other) == 1 else _most(min(one, other))
+
+
+def _order(given: Given) -> Range:
+    lengths = [_compared(*argument) for argument in given.arguments]
+    return min(lengths, key=lambda found: found.max)
+
+
+def _compared(type_: Type, extent: Extent) -> Range:
+    """Return what it takes to order a value among others."""
+    text = ZERO if extent.scalar else extent.length().scaled(TEXT)
+    return text | _most(PRECISE) if may_be_precise(type_) else text
+
+
+def _addition(given: Given) -> Range:
+    if any(may_be_precise(type_) for type_, _ in given.arguments):
+        return _walk(8)(given) + _most(PRECISE)
+    return _walk(4)(given) if given.listed(0) else _walk(8)(given)
+
+
+def _subtraction(given: Given) -> Range:
+    # Comparing a difference with a duration is one operation, which may cost as much as both.
+    return _most(2 * PRECISE) if any(may_be_precise(type_) for type_, _ in given.arguments) else ZERO
+
+
+def _membership(given: Given) -> Range:
+    if given.extent(1).key is not None:
+        return ZERO
+    return (given.items(1) * (Range(1, ELEMENT + 1) + weight(*given.arguments[0]))).or_nothing
+
+
+def _search(given: Given) -> Range:
+    if given.listed(0):
+        return _scan(given)
+    text, part = given.length(0).scaled(TEXT), given.length(1)
+    slow = Range(1, 1 + min(part.max, SLOW_SEARCH) // 8)
+    return (text * slow + part.scaled(TEXT)).or_nothing
+
+
+def _search_back(given: Given) -> Range:
+    if given.listed(0):
+        return _scan(given)
+    return (given.length(0).scaled(TEXT) * (ONE + given.length(1).scaled(TEXT))).or_nothing
+
+
+def _scan(given: Given) -> Range:
+    return (given.items(0) * (Range(ELEMENT, ELEMENT) + given.element(0))).or_nothing
+
+
+def _string(given: Given) -> Range:
+    type_ = bare(given.type(0))
+    if isinstance(type_, StringType) or type_ in (BOOL, NULL):
+        return ZERO
+    if type_ == BYTES:
+        return given.length(0).scaled(TEXT)
+    return _most(FORMATTING + (WATCHING if may_be_precise(type_) else 0)) + (
+        given.length(0).scaled(TEXT).or_nothing if is_dyn(type_) else ZERO
+    )
+
+
+def _int(given: Given) -> Range:
+    return _most(WATCHING) if may_be_precise(given.type(0)) else ZERO
+
+
+def _duration(given: Given) -> Range:
+    return _most(SPAN_CHARACTER * min(given.length(0).max, LONGEST_SPAN))
+
+
+def _calendar(given: Given) -> Range:
+    return _most(2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE)) if len(given) > 1 else _most(WATCHING)
+
+
+def _query(_given: Given) -> Range:
+    length = extent_of(StringType(), "").length()
+    return (length * Range(0, 1 + PARAMETER) + Range(0, PARAMETER)).or_nothing
+
+
+def _join(given: Given) -> Range:
+    return (given.items(0) + _joined(given).scaled(TEXT)).or_nothing
+
+
+def _joined(given: Given) -> Range:
+    element = given.extent(0).element
+    each = element.length() if element is not None else extent_of(StringType(), "").length()
+    return (given.items(0) * (each + (given.length(1) if len(given) > 1 else ZERO))).or_nothing
+
+
+def _replace(given: Given) -> Range:
+    times = given.length(0) + ONE
+    return (_search(given) + times + replaced(given.extent(0), given.extent(2)).scaled(TEXT)).or_nothing
+
+
+def replaced(text: Extent, by: Extent) -> Range:
+    """Return the length of a text in which every place is replaced."""
+    length = text.length()
+    return (length + (length + ONE) * by.length()).or_nothing
+
+
+def _split(given: Given) -> Range:
+    return (_search(given) + (given.length(0) + ONE) * Range(PART + 1, PART + 1)).or_nothing
+
+
+def _format(given: Given) -> Range:
+    template = given.length(0)
+    clauses = Range(0, template.max // 2 + 1)
+    printed = (given.items(1) * (Range(CLAUSE_MOST, CLAUSE_MOST) + given.element(1) * Range(8, 8))).or_nothing
+    return (template.scaled(TEXT) + clauses * Range(CLAUSE_UNITS, CLAUSE_UNITS) + printed).or_nothing
+
+
+def _distinct(given: Given) -> Range:
+    items, each = given.items(0), given.element(0)
+    linear = items * (Range(IDENTITY, IDENTITY) + each * Range(4, 4))
+    plain = bare(given.type(0))
+    element = bare(plain.element) if isinstance(plain, ListType) else DYN
+    if isinstance(element, StringType) or element == BOOL:
+        return linear.or_nothing
+    return (linear + items * items * (Range(ELEMENT, ELEMENT) + each)).or_nothing
+
+
+def _sort(given: Given) -> Range:
+    items = given.items(0)
+    keys = len(given) - 1
+    type_, extent = given.arguments[keys]
+    plain = bare(type_)
+    inner = plain.element if isinstance(plain, ListType) else DYN
+    order = _compared(inner, extent.element or extent_of(inner, extent.path))
+    comparisons = Range(0, items.max * (items.max.bit_length() + 1))
+    return (items * Range(4, 4) + comparisons * (Range(COMPARISON, COMPARISON) + order + order) + order).or_nothing
+
+
+def _extreme(given: Given) -> Range:
+    if not given.listed(0) and not is_dyn(bare(given.type(0))):
+        return _most(len(given) * ELEMENT)
+    return (given.items(0) * (Range(ELEMENT, ELEMENT) + given.element(0)) + given.element(0)).or_nothing
+
+
+def _sets(given: Given) -> Range:
+    one, other = given.items(0), given.items(1)
+    each = given.element(0) | given.element(1)
+    pairs = one * other * (Range(ELEMENT + 1, ELEMENT + 1) + each)
+    return ((one + other) * Range(ELEMENT, ELEMENT) + pairs + pairs).or_nothing
+
+
+def _flatten(given: Given) -> Range:
+    element = given.extent(0).element
+    inner = element.items() if element is not None else extent_of(ListType(DYN), "").items()
+    return (given.items(0) * (Range(6, 6) + inner * Range(3, 3)) + Range(6, 6)).or_nothing
+
+
+def program_size(given: Given) -> int:
+    """Return how many steps a pattern's program has: known where it is written out, else the most there may be."""
+    text = given.texts.get(1)
+    if text is None:
+        return LARGEST
+    try:
+        return int(compile_pattern(text).programsize)
+    except EvaluationError:
+        return 1
+
+
+def _groups(given: Given) -> int:
+    text = given.texts.get(1)
+    return MAX_PATTERN // 2 if text is None else text.count("(")
+
+
+def _octets(given: Given) -> Range:
+    """Return how long a text is in UTF-8."""
+    return Range(given.length(0).min, 4 * given.length(0).max)
+
+
+def _scanned(octets: Range, size: int) -> Range:
+    return octets.scaled(1 / 16) if size <= 16 else octets.scaled(size / 16)
+
+
+def _matching(given: Given) -> Range:
+    size = program_size(given)
+    compiling = Range(0, COMPILING + STEP_COMPILED * size + GROUP * _groups(given))
+    return (compiling + _scanned(_octets(given), size)).or_nothing
+
+
+def _matching_all(given: Given) -> Range:
+    matches = given.length(0) + ONE
+    each = Range(MATCHING + GROUP * _groups(given) + 1, MATCHING + GROUP * _groups(given) + 1)
+    rest = Range(0, 2 * given.length(0).max)  # on the average, half of the text is still before a search
+    return (_matching(given) + matches * (each + _scanned(rest, program_size(given)))).or_nothing
+
+
+def _replacing(given: Given) -> Range:
+    matches, by = given.length(0) + ONE, given.length(2)
+    expanding = matches * (by * Range(GROUP, GROUP) + by.scaled(TEXT))
+    return (_matching_all(given) + expanding + replaced(given.extent(0), given.extent(2))).or_nothing
+
+
+def _unwrap(given: Given) -> Range:
+    return given.items(0).scaled(0.5).or_nothing
+
+
+_CALENDAR: Final = (
+    "getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes",
+    "getSeconds", "getMilliseconds",
 )  # fmt: skip
-#: Work that passes the items of a list without looking into them.
-_PASSING: Final = frozenset({"_+_", "slice", "reverse", "optional.unwrap", "unwrapOpt"})
-#: Work that grows with the product of both arguments' lengths.
-_SEARCHES: Final = frozenset({"contains", "indexOf", "lastIndexOf"})
-#: A regular expression as the second argument; the last ones also make something of every match.
-_EXPRESSIONS: Final = frozenset({"matches", "find", "regex.extract", "findAll", "regex.extractAll", "regex.replace"})
-_PAIRS: Final = frozenset({"sets.contains", "sets.equivalent", "sets.intersects"})
-_SORTS: Final = frozenset({"sort", "distinct", "@sortByAssociatedKeys"})
-_ORDERINGS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_GROWTH: Final[dict[str, Callable[[Given], Range]]] = {
+    "_==_": _equality, "_!=_": _equality, "_+_": _addition, "_-_": _subtraction, "@in": _membership,
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _order),
+    "contains": _search, "indexOf": _search, "lastIndexOf": _search_back,
+    **dict.fromkeys(("startsWith", "endsWith", "substring", "trim", "semver", "isSemver", "bytes"), _walk(8)),
+    **dict.fromkeys(("base64.encode", "base64.decode"), _walk(8)),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "reverse", "slice"), _walk(4, 0)),
+    **dict.fromkeys(("strings.quote", "url", "isURL"), _walk(1)),
+    "string": _string, "int": _int, "duration": _duration, **dict.fromkeys(_CALENDAR, _calendar),
+    "getQuery": _query, "getEscapedPath": lambda _given: extent_of(StringType(), "").length().or_nothing,
+    "join": _join, "replace": _replace, "split": _split, "format": _format,
+    "distinct": _distinct, "sort": _sort, "@sortByAssociatedKeys": _sort, "flatten": _flatten,
+    **dict.fromkeys(("isSorted", "sum", "min", "max", "math.greatest", "math.least"), _extreme),
+    **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects"), _sets),
+    **dict.fromkeys(("matches", "find", "regex.extract"), _matching),
+    "findAll": _matching_all, "regex.extractAll": _matching_all, "regex.replace": _replacing,
+    "optional.unwrap": _unwrap, "unwrapOpt": _unwrap,
+}  # fmt: skip
+
 #: What gives a part of its first argument, or all of it.
 _SHRINKING: Final = frozenset(
     {
@@ -40,99 +330,11 @@ _SHRINKING: Final = frozenset(
         "unwrapOpt", "base64.decode", "regex.extract",
     }
 )  # fmt: skip
-#: The arguments without which nothing can be said of a call; the checker has refused it.
-_TAKES: Final = {
-    **dict.fromkeys(_SEARCHES | _EXPRESSIONS | _PAIRS | _ORDERINGS, 2),
-    "_==_": 2, "_!=_": 2, "@in": 2, "_+_": 2, "_?_:_": 3, "or": 2, "orValue": 2,
-    "replace": 3, "regex.replace": 3, "format": 2, "split": 2,
-}  # fmt: skip
-
-Argument = tuple[Type, Extent]
 
 
-def call_cost(function: str, arguments: list[Argument]) -> Range:
-    """Return what the call itself costs, its arguments being there."""
-    if len(arguments) < _TAKES.get(function, 1):
-        return ONE
-    extents = [extent for _, extent in arguments]
-    match function:
-        case "_==_" | "_!=_":
-            one, other = (weight(*argument).max for argument in arguments)
-            return ONE if min(one, other) == 1 else ONE + Range(0, min(one, other))
-        case "@in":
-            return _membership(arguments)
-        case "split":
-            return ONE + extents[0].length().scaled(2 * TEXT).or_nothing
-        case "replace":
-            return ONE + _replaced(extents[0], extents[2]).scaled(TEXT).or_nothing
-        case "flatten" if extents[0].element is not None:
-            return ONE + (extents[0].items() * (extents[0].element.items() + ONE)).or_nothing
-        case _ if function in _PASSING and extents[0].element is not None:
-            return ONE + sum((extent.items() for extent in extents), Range(0, 0)).or_nothing
-        case _ if function in _WALKS:
-            return ONE + sum((_walk(argument) for argument in arguments), Range(0, 0))
-        case _ if function in _SEARCHES:
-            text, sought = _walk(arguments[0]), _walk(arguments[1])
-            return ONE + (text + sought).or_nothing + text * (sought | ONE)
-        case _ if function in _EXPRESSIONS:
-            return ONE + _matching(function, extents)
-        case _ if function in _ORDERINGS:
-            return ONE + min((_walk(argument) for argument in arguments), key=lambda walk: walk.max)
-        case _ if function in _PAIRS:
-            return ONE + extents[0].items() * extents[1].items() * _element_weight(arguments[0]).scaled(2)
-        case _ if function in _SORTS:
-            items = extents[0].items()
-            return ONE + Range(0, items.max * (items.max.bit_length() + 1)) * _element_weight(arguments[0])
-    return ONE
-
-
-def _walk(argument: Argument) -> Range:
-    """Return what it takes to read through a text, or through the items of a list."""
-    type_, extent = argument
-    if extent.scalar:
-        return Range(0, 0)
-    if extent.element is None:
-        return extent.length().scaled(TEXT)
-    plain = bare(type_)
-    inner = plain.element if isinstance(plain, ListType) else DYN
-    return (extent.items() * weight(inner, extent.element)).or_nothing
-
-
-def _matching(function: str, extents: list[Extent]) -> Range:
-    """Return the cost of a regular expression: a walk for each piece of the pattern, and the matches that it makes."""
-    found = (extents[0].length() + ONE).scaled(TEXT) * (extents[1].length().scaled(PATTERN) | ONE)
-    if function in ("findAll", "regex.extractAll"):
-        found = found + (extents[0].length() + ONE).or_nothing
-    elif function == "regex.replace":
-        found = found + (extents[0].length() + ONE).or_nothing + _replaced(extents[0], extents[2]).or_nothing
-    return found
-
-
-def _replaced(text: Extent, by: Extent) -> Range:
-    """Return the length of a text in which every place is replaced."""
-    length = text.length()
-    return (length + (length + ONE) * by.length()).or_nothing
-
-
-def _membership(arguments: list[Argument]) -> Range:
-    """Return the cost of `in`: a look-up in a map, a comparison per item of a list."""
-    (type_, extent), (_, container) = arguments
-    if container.key is not None:
-        return ONE + _walk((type_, extent)).or_nothing
-    return ONE + (container.items() * (weight(type_, extent) | ONE)).or_nothing
-
-
-def _element_weight(argument: Argument) -> Range:
-    """Return what it takes to compare one item of a list."""
-    type_, extent = argument
-    plain = bare(type_)
-    element = plain.element if isinstance(plain, ListType) else DYN
-    return weight(element, extent.element or extent_of(element, extent.path)) | ONE
-
-
-def result_extent(function: str, arguments: list[Argument], type_: Type, path: str) -> Extent:
+def result_extent(function: str, given: Given, type_: Type, path: str) -> Extent:
     """Return the size of what the call gives, where its arguments bound it; else what its type says."""
-    extents = [extent for _, extent in arguments]
+    extents = [extent for _, extent in given.arguments]
     if len(extents) < _TAKES.get(function, 1):
         return extent_of(type_, path)
     first = extents[0]
@@ -152,13 +354,14 @@ def result_extent(function: str, arguments: list[Argument], type_: Type, path: s
         case "string" | "bytes" | "strings.quote" | "base64.encode":
             return first.sized(Range(0, 4 * first.length().max + 4))
         case "replace" | "regex.replace":
-            return first.sized(_replaced(first, extents[2]))
+            return first.sized(replaced(first, extents[2]))
         case "split" | "findAll" | "regex.extractAll":
             return first.sized((first.length() + ONE).or_nothing, first.sized(first.length().or_nothing))
-        case "join" | "format":
-            parts = sum((_walk(argument) for argument in arguments), ONE)
-            separators = first.items() * (extents[1].length() if function == "join" and len(extents) > 1 else ONE)
-            return first.sized((parts.scaled(8) + separators).or_nothing)
+        case "join":
+            return first.sized(_joined(given))
+        case "format":
+            written = given.items(1) * (Range(CLAUSE_MOST, CLAUSE_MOST) + given.element(1) * Range(8, 8))
+            return first.sized((first.length() + written).or_nothing)
         case "flatten" if first.element is not None:
             return first.sized((first.items() * first.element.items()).or_nothing, first.element.element)
         case _:

@@ -3,19 +3,24 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cache
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Function, metered
+from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
-from muster.cel.runtime.temporal import EPOCH, SECOND, instant_ns, rate_of, span_ns, watch
+from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant_ns, rate_of, span_ns, watch
 
 _OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
 
 
-@cache
+WITH_ZONE, UNKNOWN_ZONE = 30, 1_500
+"""Units of going into a time zone, and of looking for one that is not there."""
+
+
+@lru_cache(maxsize=2_048)
 def zone(name: str) -> tzinfo:
     """Return the time zone of an IANA name, or of an offset such as `-08:00`."""
     if match := _OFFSET.fullmatch(name):
@@ -42,7 +47,7 @@ def _local(value: datetime, where: str | None) -> datetime:
 def _part(name: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None) -> Function:
     """Return the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations where they have it."""
 
-    def accessor(value: Any, where: Any = None) -> int:
+    def accessor(meter: Meter, site: int, value: Any, where: Any = None) -> int:
         def of_local_time(moment: Any) -> int:
             return of_time(_local(moment, where))
 
@@ -51,11 +56,24 @@ def _part(name: str, of_time: Callable[[datetime], int], of_span: Callable[[time
             function = of_span
         elif not isinstance(value, datetime) or not (where is None or where.__class__ is str):
             raise no_overload(name, *((value,) if where is None else (value, where)))
+        if where is not None:
+            _pay_for_zone(meter, site, where)
         if rate_of(value):
+            spend(meter, site, WATCHING if where is None else 2 * WATCHING)
             watch(value, function)
         return function(value)
 
-    return plain(accessor, 1, 2)
+    return metered(accessor, 1, 2, weight=25)
+
+
+def _pay_for_zone(meter: Meter, site: int, name: str) -> None:
+    """Pay for a time zone. One that is not there is looked for in every directory, every time."""
+    try:
+        zone(name)
+    except EvaluationError:
+        spend(meter, site, UNKNOWN_ZONE)
+        raise
+    spend(meter, site, WITH_ZONE)
 
 
 def _truncated(unit_ns: int, modulus: int = 0) -> Callable[[timedelta], int]:

@@ -27,5 +27,8 @@ def encode(value: Any) -> str:
     return b64encode(value).decode()
 
 
-FUNCTIONS: Mapping[str, Function] = {"base64.decode": linear(decode, 1), "base64.encode": linear(encode, 1)}
+FUNCTIONS: Mapping[str, Function] = {
+    "base64.decode": linear(decode, 1, weight=20),
+    "base64.encode": linear(encode, 1, weight=10),
+}
 METHODS: Mapping[str, Function] = {}

@@ -4,14 +4,20 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.conversion import format_double, format_span, format_time, to_string
+from muster.cel.runtime.conversion import FORMATTING, format_double, format_span, format_time, to_string
 from muster.cel.runtime.describe import no_overload, spoken_type, type_name
+from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.values import Optional, TypeValue, UInt
 
+CLAUSE_UNITS, _PART = 20, 12
+"""Units of a clause, and of each value inside lists and maps that it writes."""
+CLAUSE_MOST = 1_000
+"""Units of a clause at the most, where what it writes is no text, list or map: 1,000 digits of a double."""
+_Payer: TypeAlias = tuple[Meter, int]
 _CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
 _MAX_PRECISION = 1_000
 _WORDS = ("NaN", "Infinity", "-Infinity")
@@ -22,11 +28,12 @@ def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
     """Return the template with each clause replaced by the argument at its place."""
     if template.__class__ is not str or not isinstance(args, list):
         raise no_overload("format", template, args)
-    spend(meter, site, len(template) // 8)
+    pay_for_text(meter, site, len(template))
     values = iter(args)
     parts: list[str] = []
     position = count = 0
     for match in _CLAUSE.finditer(template):
+        spend(meter, site, CLAUSE_UNITS)
         parts.append(template[position : match.start()])
         position = match.end()
         if match[0] == "%%":
@@ -42,8 +49,9 @@ def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
         precision = None if match[1] is None else int(match[1])
         if precision is not None and precision > _MAX_PRECISION:
             raise EvaluationError(f"precision {precision} is more than {_MAX_PRECISION}")
-        text = writer(next(values), precision, match[2])
-        spend(meter, site, len(text) // 8)
+        text = writer((meter, site), next(values), precision, match[2])
+        # Texts that are values already were paid for; the place that they take in the result was not.
+        pay_for_text(meter, site, len(text))
         parts.append(text)
         count += 1
     return "".join([*parts, template[position:]])
@@ -53,27 +61,39 @@ def _error(message: str, value: Any) -> EvaluationError:
     return EvaluationError(f"error during formatting: {message}, was given {type_name(value)}")
 
 
-def _string(value: Any, _precision: int | None, _verb: str) -> str:
-    return _as_string(value, 0)
+def _string(payer: _Payer, value: Any, _precision: int | None, _verb: str) -> str:
+    return _as_string(payer, value, 0)
 
 
-def _as_string(value: Any, depth: int) -> str:
+def _as_string(payer: _Payer, value: Any, depth: int) -> str:
     """Return a value as `%s` writes it: maps by ascending key, without quotes."""
     if depth > 32:
         raise EvaluationError("error during formatting: nested too deep")
+    kind = value.__class__
+    if kind is str:
+        return str(value)
     if isinstance(value, list):
-        return f"[{', '.join(_as_string(item, depth + 1) for item in value)}]"
+        spend(*payer, _PART * (1 + len(value)))
+        parts = [_as_string(payer, item, depth + 1) for item in value]
+        pay_for_text(*payer, sum(map(len, parts)) + 2 * len(parts))
+        return f"[{', '.join(parts)}]"
     if isinstance(value, Mapping):
-        entries = sorted((_as_string(key, depth + 1), _as_string(value[key], depth + 1)) for key in value)
+        spend(*payer, 4 * _PART * (1 + len(value)))
+        entries = sorted((_as_string(payer, key, depth + 1), _as_string(payer, value[key], depth + 1)) for key in value)
+        pay_for_text(*payer, sum(len(key) + len(item) + 4 for key, item in entries))
         return f"{{{', '.join(f'{key}: {item}' for key, item in entries)}}}"
     if value is None:
         return "null"
     if isinstance(value, TypeValue):
         return value.name
-    if value.__class__ is bytes:
+    if kind is bytes:
+        pay_for_text(*payer, len(value))
         return str(value, "utf-8", "replace")
-    if value.__class__ is float:
+    if kind is float:
+        spend(*payer, FORMATTING)
         return _double_word(value) or format_double(value)
+    if isinstance(value, datetime | timedelta):
+        spend(*payer, FORMATTING)
     if isinstance(value, datetime):
         return format_time(value)
     if isinstance(value, timedelta):
@@ -84,7 +104,7 @@ def _as_string(value: Any, depth: int) -> str:
             "durations, and timestamps",
             value,
         )
-    return to_string(value)
+    return to_string(*payer, value)
 
 
 def _double_word(value: float) -> str:
@@ -93,12 +113,17 @@ def _double_word(value: float) -> str:
     return "" if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
-def _decimal(value: Any, _precision: int | None, _verb: str) -> str:
+def _decimal(_payer: _Payer, value: Any, _precision: int | None, _verb: str) -> str:
     if value.__class__ is int or value.__class__ is UInt:
         return str(int(value))
     if value.__class__ is float and not math.isfinite(value):
         return _double_word(value)
     raise _error("decimal clause can only be used on integers", value)
+
+
+def _digits(precision: int | None) -> int:
+    """Return the units of writing a double, which may have 300 digits before its point as well."""
+    return 40 + (precision or 0) // 2
 
 
 def _number(name: str, value: Any) -> float:
@@ -107,17 +132,19 @@ def _number(name: str, value: Any) -> float:
     raise _error(f"{name} clause can only be used on doubles", value)
 
 
-def _fixed(value: Any, precision: int | None, _verb: str) -> str:
+def _fixed(payer: _Payer, value: Any, precision: int | None, _verb: str) -> str:
+    spend(*payer, _digits(precision))
     number = _number("fixed-point", value)
     return _double_word(number) or f"{number:.{6 if precision is None else precision}f}"
 
 
-def _scientific(value: Any, precision: int | None, _verb: str) -> str:
+def _scientific(payer: _Payer, value: Any, precision: int | None, _verb: str) -> str:
+    spend(*payer, _digits(precision))
     number = _number("scientific", value)
     return _double_word(number) or f"{number:.{6 if precision is None else precision}e}"
 
 
-def _binary(value: Any, _precision: int | None, _verb: str) -> str:
+def _binary(_payer: _Payer, value: Any, _precision: int | None, _verb: str) -> str:
     if value.__class__ is bool:
         return "1" if value else "0"
     if value.__class__ in (int, UInt):
@@ -127,25 +154,27 @@ def _binary(value: Any, _precision: int | None, _verb: str) -> str:
     )
 
 
-def _hexadecimal(value: Any, _precision: int | None, verb: str) -> str:
+def _hexadecimal(payer: _Payer, value: Any, _precision: int | None, verb: str) -> str:
     if value.__class__ in (int, UInt):
         text = f"{int(value):x}"
     elif value.__class__ is str:
+        pay_for_text(*payer, 8 * len(value))
         text = value.encode("utf-8", "surrogatepass").hex()
     elif value.__class__ is bytes:
+        pay_for_text(*payer, 2 * len(value))
         text = value.hex()
     else:
         raise _error("only integers, byte buffers, and strings can be formatted as hex", value)
     return text.upper() if verb == "X" else text
 
 
-def _octal(value: Any, _precision: int | None, _verb: str) -> str:
+def _octal(_payer: _Payer, value: Any, _precision: int | None, _verb: str) -> str:
     if value.__class__ in (int, UInt):
         return f"{int(value):o}"
     raise _error("octal clause can only be used on integers", value)
 
 
-_VERBS: Mapping[str, Callable[[Any, int | None, str], str]] = {
+_VERBS: Mapping[str, Callable[[_Payer, Any, int | None, str], str]] = {
     "s": _string, "d": _decimal, "f": _fixed, "e": _scientific, "b": _binary, "x": _hexadecimal, "X": _hexadecimal,
     "o": _octal,
 }  # fmt: skip

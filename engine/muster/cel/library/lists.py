@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, linear, metered, plain
+from muster.cel.library.registry import Function, metered, plain
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.comparison import equal, equal_at, greater, less
+from muster.cel.runtime.comparison import ELEMENT, contains_at, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import NONE
-from muster.cel.runtime.numbers import add
+from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
 from muster.cel.values import Optional, UInt
 
 _EXACT = 2**53
@@ -24,18 +24,21 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
     raise no_overload(function, value, *others)
 
 
-def index_of(items: list[Any], item: Any, *rest: Any) -> int:
+def index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: Any) -> int:
     """`list.indexOf(item)`: the first place, or -1."""
     if rest:
         raise no_overload("indexOf", items, item, *rest)
-    return next((position for position, element in enumerate(items) if equal(element, item)), -1)
+    spend(meter, site, ELEMENT * len(items))
+    return next((position for position, element in enumerate(items) if equal_at(meter, site, element, item)), -1)
 
 
-def last_index_of(items: list[Any], item: Any, *rest: Any) -> int:
+def last_index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: Any) -> int:
     """`list.lastIndexOf(item)`: the last place, or -1."""
     if rest:
         raise no_overload("lastIndexOf", items, item, *rest)
-    return next((position for position in range(len(items) - 1, -1, -1) if equal(items[position], item)), -1)
+    spend(meter, site, ELEMENT * len(items))
+    backwards = range(len(items) - 1, -1, -1)
+    return next((position for position in backwards if equal_at(meter, site, items[position], item)), -1)
 
 
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
@@ -44,38 +47,69 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
     identities: set[Any] = set()
     others: list[Any] = []
     for item in _list("distinct", items):
-        identity = _identity(meter, site, item)
-        if identity is None:
-            spend(meter, site, 2 * len(others) + 1)
-            if any(equal_at(meter, site, item, other) for other in found):
+        spend(meter, site, IDENTITY)
+        parts: list[str] = []
+        if not _identify(meter, site, item, parts, 0):
+            # What equals no text, list or map can only be found among its own kind.
+            if contains_at(meter, site, item, others):
                 continue
             others.append(item)
-        elif identity in identities:
-            continue
         else:
+            identity = parts[0] if len(parts) == 1 else "".join(parts)
+            if identity in identities:
+                continue
             identities.add(identity)
         found.append(item)
     return found
 
 
-def _identity(meter: Meter, site: int, value: Any) -> Any:
-    """Return what is equal for equal values and can be looked up; None where only comparing tells."""
+IDENTITY = 16
+"""Units of an element's identity, beside its length."""
+_DEEPEST = 100
+
+
+def _identify(meter: Meter, site: int, value: Any, parts: list[str], depth: int) -> bool:
+    """Add the pieces of a text that equal values have in common and unequal ones have not; False where there is none.
+
+    A text, because Python's hashes of numbers and of tuples of them can be made to collide, and those of texts cannot.
+    """
     kind = value.__class__
-    if kind is str or kind is bytes:
-        return value
-    if kind is bool or value is None:
-        return (kind, value)
-    if kind in (int, float, UInt):
-        return ("number", value) if -_EXACT < value < _EXACT else None
-    if kind is list:
-        spend(meter, site, len(value))
-        parts = tuple(_identity(meter, site, part) for part in value)
-        return None if None in parts else ("list", parts)
-    if kind is dict and all(key.__class__ is str for key in value):
-        spend(meter, site, len(value))
-        entries = frozenset((key, _identity(meter, site, part)) for key, part in value.items())
-        return None if any(part is None for _, part in entries) else ("map", entries)
-    return None
+    if kind is str:
+        spend(meter, site, len(value) // 8)
+        parts.append(f"s{len(value)}:{value}" if depth else "s" + value)
+    elif kind is bytes:
+        spend(meter, site, len(value) // 4)
+        parts.append(f"b{value.hex()};")
+    elif kind is bool or value is None:
+        parts.append(f"{value};")
+    elif kind in (int, float, UInt):
+        if not -_EXACT < value < _EXACT:
+            return False
+        parts.append(f"{int(value)};" if value == int(value) else f"{value!r};")
+    elif kind is list and depth < _DEEPEST:
+        parts.append(f"l{len(value)}:")
+        for part in value:
+            spend(meter, site, IDENTITY)
+            if not _identify(meter, site, part, parts, depth + 1):
+                return False
+    elif kind is dict and depth < _DEEPEST:
+        return _identify_map(meter, site, value, parts, depth)
+    else:
+        return False
+    return True
+
+
+def _identify_map(meter: Meter, site: int, value: dict[Any, Any], parts: list[str], depth: int) -> bool:
+    spend(meter, site, 2 * IDENTITY * len(value))
+    if any(key.__class__ is not str for key in value):
+        return False
+    parts.append(f"m{len(value)}:")
+    for key in sorted(value):
+        spend(meter, site, len(key) // 8)
+        parts.append(f"s{len(key)}:{key}")
+        if not _identify(meter, site, value[key], parts, depth + 1):
+            return False
+    return True
 
 
 def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
@@ -86,13 +120,13 @@ def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
     if depth < 0:
         raise EvaluationError("flatten() takes a level that is not negative")
     for _ in range(depth):
-        spend(meter, site, len(current))
+        spend(meter, site, 2 * len(current))
         if not any(isinstance(item, list) for item in current):
             break
         flat: list[Any] = []
         for item in current:
             if isinstance(item, list):
-                spend(meter, site, len(item))
+                spend(meter, site, 1 + len(item) // 4 if len(flat) + len(item) <= MAX_ITEMS else meter[0] + 1)
                 flat += item
             else:
                 flat.append(item)
@@ -104,11 +138,11 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
     """`lists.range(n)`: 0 to n - 1."""
     if count.__class__ is not int:
         raise no_overload("lists.range", count)
-    spend(meter, site, max(count, 0))
+    spend(meter, site, max(count, 0) if count <= MAX_ITEMS else meter[0] + 1)
     return list(range(count))
 
 
-def slice_(items: Any, start: Any, end: Any) -> list[Any]:
+def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
     """`list.slice(start, end)`"""
     _list("slice", items, start, end)
     if start.__class__ is not int or end.__class__ is not int:
@@ -119,13 +153,12 @@ def slice_(items: Any, start: Any, end: Any) -> list[Any]:
         raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if end > len(items):
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
+    pay_for_items(meter, site, end - start)
     return list(items[start:end])
 
 
-def _compare(left: Any, right: Any) -> int:
-    if less(left, right):
-        return -1
-    return 1 if greater(left, right) else 0
+COMPARISON = 12
+"""Units of one comparison while sorting."""
 
 
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
@@ -136,25 +169,33 @@ def sort(meter: Meter, site: int, items: Any) -> list[Any]:
 def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     """What `list.sortBy(x, key)` becomes: the elements in the order of their keys, which are of one type."""
     _list("sort", items)
-    spend(meter, site, len(items) * max(len(items).bit_length(), 1))
+    spend(meter, site, 4 * len(items))
     if any(key.__class__ is not keys[0].__class__ for key in keys):
         raise EvaluationError("no such overload: elements to sort must have the same type")
     for key in keys[:1]:
-        less(key, key)
-    places = sorted(range(len(items)), key=cmp_to_key(lambda left, right: _compare(keys[left], keys[right])))
+        less(meter, site, key, key)
+
+    def compare(left: int, right: int) -> int:
+        spend(meter, site, COMPARISON)
+        if less(meter, site, keys[left], keys[right]):
+            return -1
+        return 1 if greater(meter, site, keys[left], keys[right]) else 0
+
+    places = sorted(range(len(items)), key=cmp_to_key(compare))
     return [items[place] for place in places]
 
 
-def is_sorted(items: Any) -> bool:
+def is_sorted(meter: Meter, site: int, items: Any) -> bool:
     """`list.isSorted()`"""
     values = _list("isSorted", items)
-    return not any(greater(left, right) for left, right in pairwise(values))
+    spend(meter, site, ELEMENT * len(values))
+    return not any(greater(meter, site, left, right) for left, right in pairwise(values))
 
 
 def total(meter: Meter, site: int, items: Any) -> Any:
     """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
-    spend(meter, site, len(values) // 8)
+    spend(meter, site, ELEMENT * len(values))
     if not values:
         return 0
     result = values[0]
@@ -165,24 +206,25 @@ def total(meter: Meter, site: int, items: Any) -> Any:
     return result
 
 
-def minimum(items: Any) -> Any:
+def minimum(meter: Meter, site: int, items: Any) -> Any:
     """`list.min()`: the least element of a list that is not empty."""
-    return _extreme("min", items, less)
+    return _extreme(meter, site, "min", items, less)
 
 
-def maximum(items: Any) -> Any:
+def maximum(meter: Meter, site: int, items: Any) -> Any:
     """`list.max()`: the greatest element of a list that is not empty."""
-    return _extreme("max", items, greater)
+    return _extreme(meter, site, "max", items, greater)
 
 
-def _extreme(function: str, items: Any, better: Any) -> Any:
+def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) -> Any:
     values = _list(function, items)
     if not values:
         raise EvaluationError(f"{function}() of an empty list")
+    spend(meter, site, ELEMENT * len(values))
     result = values[0]
-    better(result, result)
+    better(meter, site, result, result)
     for value in values[1:]:
-        if better(value, result):
+        if better(meter, site, value, result):
             result = value
     return result
 
@@ -199,17 +241,17 @@ def last(items: Any) -> Optional:
     return Optional(values[-1], present=True) if values else NONE
 
 
-FUNCTIONS: Mapping[str, Function] = {"lists.range": metered(range_, 1)}
+FUNCTIONS: Mapping[str, Function] = {"lists.range": metered(range_, 1, weight=8)}
 METHODS: Mapping[str, Function] = {
-    "distinct": metered(distinct, 1),
-    "flatten": metered(flatten, 1, 2),
-    "slice": linear(slice_, 3),
-    "sort": metered(sort, 1),
-    "@sortByAssociatedKeys": metered(sort_by_keys, 2),
-    "isSorted": linear(is_sorted, 1),
-    "sum": metered(total, 1),
-    "min": linear(minimum, 1),
-    "max": linear(maximum, 1),
+    "distinct": metered(distinct, 1, weight=8),
+    "flatten": metered(flatten, 1, 2, weight=10),
+    "slice": metered(slice_, 3, weight=8),
+    "sort": metered(sort, 1, weight=20),
+    "@sortByAssociatedKeys": metered(sort_by_keys, 2, weight=20),
+    "isSorted": metered(is_sorted, 1, weight=8),
+    "sum": metered(total, 1, weight=6),
+    "min": metered(minimum, 1, weight=8),
+    "max": metered(maximum, 1, weight=8),
     "first": plain(first, 1),
     "last": plain(last, 1),
 }

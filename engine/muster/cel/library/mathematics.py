@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
-from muster.cel.runtime.comparison import greater, less
+from muster.cel.library.registry import Function, metered, plain
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.comparison import ELEMENT, greater, less
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.numbers import UINT_MAX, int64
 from muster.cel.values import UInt
@@ -14,20 +15,21 @@ from muster.cel.values import UInt
 _NUMBERS = (int, float, UInt)
 
 
-def _extreme(name: str, better: Callable[[Any, Any], bool]) -> Function:
-    def extreme(*args: Any) -> Any:
+def _extreme(name: str, better: Callable[[Meter, int, Any, Any], bool]) -> Function:
+    def extreme(meter: Meter, site: int, *args: Any) -> Any:
         values = args[0] if len(args) == 1 and isinstance(args[0], list) else args
         if not values:
             raise EvaluationError(f"{name}() of nothing")
+        spend(meter, site, ELEMENT * len(values))
         if any(value.__class__ not in _NUMBERS for value in values):
             raise no_overload(name, *args)
         result = values[0]
         for value in values[1:]:
-            if better(value, result):
+            if better(meter, site, value, result):
                 result = value
         return result
 
-    return plain(extreme)
+    return metered(extreme, weight=10)
 
 
 def _on_doubles(name: str, function: Callable[[float], Any]) -> Function:
@@ -36,7 +38,7 @@ def _on_doubles(name: str, function: Callable[[float], Any]) -> Function:
             raise no_overload(name, value)
         return function(value)
 
-    return plain(call, 1)
+    return plain(call, 1, weight=10)
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
@@ -82,7 +84,7 @@ def _bitwise(name: str, function: Callable[[int, int], int]) -> Function:
             raise no_overload(name, left, right)
         return kind(function(int(left), int(right)))
 
-    return plain(call, 2)
+    return plain(call, 2, weight=8)
 
 
 def complement(value: Any) -> Any:
@@ -131,14 +133,14 @@ FUNCTIONS: Mapping[str, Function] = {
     "math.isInf": _on_doubles("math.isInf", math.isinf),
     "math.isNaN": _on_doubles("math.isNaN", math.isnan),
     "math.isFinite": _on_doubles("math.isFinite", math.isfinite),
-    "math.abs": plain(absolute, 1),
-    "math.sign": plain(sign, 1),
+    "math.abs": plain(absolute, 1, weight=6),
+    "math.sign": plain(sign, 1, weight=8),
     "math.sqrt": plain(square_root, 1),
     "math.bitAnd": _bitwise("math.bitAnd", lambda left, right: left & right),
     "math.bitOr": _bitwise("math.bitOr", lambda left, right: left | right),
     "math.bitXor": _bitwise("math.bitXor", lambda left, right: left ^ right),
     "math.bitNot": plain(complement, 1),
-    "math.bitShiftLeft": plain(shift_left, 2),
-    "math.bitShiftRight": plain(shift_right, 2),
+    "math.bitShiftLeft": plain(shift_left, 2, weight=10),
+    "math.bitShiftRight": plain(shift_right, 2, weight=10),
 }
 METHODS: Mapping[str, Function] = {}

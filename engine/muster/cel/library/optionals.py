@@ -64,15 +64,15 @@ def unwrap(items: Any) -> list[Any]:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "optional.of": plain(of, 1),
-    "optional.ofNonZeroValue": plain(of_non_zero, 1),
+    "optional.of": plain(of, 1, weight=8),
+    "optional.ofNonZeroValue": plain(of_non_zero, 1, weight=8),
     "optional.none": plain(none, 0),
-    "optional.unwrap": linear(unwrap, 1),
+    "optional.unwrap": linear(unwrap, 1, stride=2),
 }
 METHODS: Mapping[str, Function] = {
     "hasValue": plain(has_value, 1),
     "value": plain(value_of, 1),
     "or": plain(or_, 2),
     "orValue": plain(or_value, 2),
-    "unwrapOpt": linear(unwrap, 1),
+    "unwrapOpt": linear(unwrap, 1, stride=2),
 }

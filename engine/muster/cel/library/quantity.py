@@ -99,15 +99,18 @@ def _combined(name: str, function: Callable[[Decimal, Decimal], Decimal]) -> Fun
         other = Decimal(right) if right.__class__ is int else amount_of(name, right)
         return Quantity(function(amount, other))
 
-    return plain(call, 2)
+    return plain(call, 2, weight=25)
 
 
-FUNCTIONS: Mapping[str, Function] = {"quantity": plain(quantity, 1), "isQuantity": plain(is_quantity, 1)}
+FUNCTIONS: Mapping[str, Function] = {
+    "quantity": plain(quantity, 1, weight=60),
+    "isQuantity": plain(is_quantity, 1, weight=20),
+}
 METHODS: Mapping[str, Function] = {
-    "sign": plain(sign, 1),
-    "asInteger": plain(as_integer, 1),
-    "isInteger": plain(is_integer, 1),
-    "asApproximateFloat": plain(as_float, 1),
+    "sign": plain(sign, 1, weight=10),
+    "asInteger": plain(as_integer, 1, weight=30),
+    "isInteger": plain(is_integer, 1, weight=30),
+    "asApproximateFloat": plain(as_float, 1, weight=15),
     "add": _combined("add", _EXACT.add),
     "sub": _combined("sub", _EXACT.subtract),
 }

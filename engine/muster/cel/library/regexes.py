@@ -1,4 +1,10 @@
-"""Regular expressions in RE2's syntax and in linear time."""
+"""Regular expressions in RE2's syntax and in linear time.
+
+RE2 takes time in proportion to the text times the size of the compiled pattern at worst, and that is what is paid: no
+pattern can be told to be one of the many that take less. A pattern may be built while an expression is evaluated. The
+first use in an evaluation pays for compiling it, whatever a cache holds: what something costs must not depend on what
+was evaluated before.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,34 +15,101 @@ from muster.cel.library.registry import Function, metered
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.maps import NONE
+from muster.cel.runtime.numbers import MAX_TEXT
 from muster.cel.values import Optional
 
 MAX_PATTERN = 1_000
 """Characters that a pattern may have."""
 
+MAX_MEMORY = 2 << 20
+"""Octets that a compiled pattern may take, with what it remembers of matching: a program of about 80,000 steps."""
 
-@lru_cache(maxsize=1_024)
+KEPT = 64
+"""Compiled patterns that the process keeps, and that one evaluation keeps: 128 MiB at the most, mostly a thousandth."""
+
+MATCHING = 70
+"""Units of one search, beside the text and the pattern."""
+
+COMPILING, STEP_COMPILED = 300, 8
+"""Units of compiling a pattern, and of each step of its program."""
+TOO_LARGE = 150_000
+"""Units of finding out that a pattern is too large."""
+
+GROUP = 8
+LARGEST = MAX_MEMORY * 2 // 3 // 16
+"""Steps of the largest program that fits into the memory."""
+_SMALL_PROGRAM = 16
+"""Programs up to this size fit into RE2's automaton whatever the text: they read it at full speed."""
+
+
+def compile_pattern(pattern: str) -> Any:
+    """Return the compiled pattern. Raises EvaluationError."""
+    if len(pattern) > MAX_PATTERN:
+        raise EvaluationError(f"a pattern of {len(pattern):,} characters; {MAX_PATTERN:,} are allowed")
+    return _compiled(pattern)
+
+
+@lru_cache(maxsize=KEPT)
 def _compiled(pattern: str) -> Any:
     import re2  # 15 ms that an expression without patterns does not pay
 
-    if len(pattern) > MAX_PATTERN:
-        raise EvaluationError(f"a pattern of {len(pattern):,} characters; {MAX_PATTERN:,} are allowed")
     options = re2.Options()
     options.log_errors = False
-    options.max_mem = 8 << 20
+    options.max_mem = MAX_MEMORY
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "unknown"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise EvaluationError(f"{shown(pattern)} is not a regular expression: {text}") from None
+    finally:
+        re2.purge()  # it keeps another 128 of them
+
+
+def scanning(octets: int, steps: int) -> int:
+    """Return the units of one search through so many octets by a program of so many steps."""
+    return octets // 16 if steps <= _SMALL_PROGRAM else octets * steps // 16
+
+
+def _octets(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _prepared(meter: Meter, site: int, function: str, text: Any, pattern: Any) -> Any:
+    """Return the compiled pattern, with it and one search through the text paid for."""
     if text.__class__ is not str or pattern.__class__ is not str:
         raise no_overload(function, text, pattern)
-    spend(meter, site, (len(text) // 32 + 1) * (len(pattern) // 16 + 1))
-    return _compiled(pattern)
+    if len(meter) == 1:
+        meter.append({})
+    known = meter[1]
+    compiled = known.get(pattern)
+    if compiled is None:
+        compiled = _newly_prepared(meter, site, pattern)
+        if len(known) < KEPT:
+            known[pattern] = compiled
+    spend(meter, site, GROUP * compiled.groups + scanning(_octets(text), compiled.programsize))
+    return compiled
+
+
+def _newly_prepared(meter: Meter, site: int, pattern: str) -> Any:
+    spend(meter, site, COMPILING)
+    try:
+        compiled = compile_pattern(pattern)
+    except EvaluationError as error:
+        spend(meter, site, TOO_LARGE if "too large" in error.message else 0)
+        raise
+    spend(meter, site, STEP_COMPILED * compiled.programsize)
+    return compiled
+
+
+def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
+    """Yield all matches. After each, the search goes on, and may look at all of the rest before it finds the next."""
+    octets = _octets(text)
+    each = MATCHING + GROUP * compiled.groups
+    for match in compiled.finditer(text):
+        rest = octets * (len(text) - match.end()) // max(len(text), 1)
+        spend(meter, site, each + scanning(rest, compiled.programsize) + (match.end() - match.start()) // 8)
+        yield match
 
 
 def matches(meter: Meter, site: int, text: Any, pattern: Any) -> bool:
@@ -55,10 +128,9 @@ def find_all(meter: Meter, site: int, text: Any, pattern: Any, limit: Any = -1) 
     if limit.__class__ is not int:
         raise no_overload("findAll", text, pattern, limit)
     found: list[str] = []
-    for match in _prepared(meter, site, "findAll", text, pattern).finditer(text):
+    for match in _all(meter, site, _prepared(meter, site, "findAll", text, pattern), text):
         if 0 <= limit <= len(found):
             break
-        spend(meter, site, 1)
         found.append(match[0])
     return found
 
@@ -83,8 +155,7 @@ def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     compiled = _prepared(meter, site, "regex.extractAll", text, pattern)
     group = _group(compiled)
     found = []
-    for match in compiled.finditer(text):
-        spend(meter, site, 1)
+    for match in _all(meter, site, compiled, text):
         if match[group] is not None:
             found.append(match[group])
     return found
@@ -98,12 +169,15 @@ def replace(meter: Meter, site: int, text: Any, pattern: Any, by: Any, count: An
     if count == 0:
         return str(text)
     parts: list[str] = []
-    position = done = 0
-    for match in compiled.finditer(text):
+    position = done = length = 0
+    expanding = len(by) // 8 + GROUP * by.count("\\")
+    for match in _all(meter, site, compiled, text):
         if 0 < count <= done:
             break
+        spend(meter, site, expanding)
         expanded = _expand(by, match, compiled.groups)
-        spend(meter, site, 1 + len(expanded) // 8)
+        length += len(expanded)
+        spend(meter, site, len(expanded) // 8 if length <= MAX_TEXT else meter[0] + 1)
         parts += (text[position : match.start()], expanded)
         position, done = match.end(), done + 1
     return "".join([*parts, text[position:]])
@@ -125,8 +199,11 @@ def _expand(template: str, match: Any, groups: int) -> str:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "regex.extract": metered(extract, 2),
-    "regex.extractAll": metered(extract_all, 2),
-    "regex.replace": metered(replace, 3, 4),
+    "regex.extract": metered(extract, 2, weight=MATCHING),
+    "regex.extractAll": metered(extract_all, 2, weight=MATCHING),
+    "regex.replace": metered(replace, 3, 4, weight=MATCHING),
 }
-METHODS: Mapping[str, Function] = {"find": metered(find, 2), "findAll": metered(find_all, 2, 3)}
+METHODS: Mapping[str, Function] = {
+    "find": metered(find, 2, weight=MATCHING),
+    "findAll": metered(find_all, 2, 3, weight=MATCHING),
+}

@@ -1,8 +1,9 @@
 """How a function is found by name. What each takes and gives is declared in `muster.cel.declarations`.
 
-An implementation takes plain values, and raises EvaluationError where it has none to return. A *metered* one may do
-work that its own text does not bound (it builds long values, or loops): it gets the meter and the call's offset first,
-and pays before it works.
+An implementation takes plain values, and raises EvaluationError where it has none to return. Its *weight* is what a
+call costs with arguments of ordinary size (`runtime.budget` says what a unit is). A *metered* one may do work that this
+does not cover (it builds long values, or loops): it gets the meter and the call's offset first, and pays before it
+works.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,10 +25,12 @@ _LONG = (str, bytes, list, dict)
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """An implementation, the numbers of arguments it takes (the receiver counts), and whether it is metered."""
+    """An implementation, the numbers of arguments it takes (the receiver counts), what a call costs in units, and
+    whether it is metered besides."""
 
     call: Callable[..., Any]
     arities: frozenset[int] | None
+    weight: int
     metered: bool = False
 
     def accepts(self, count: int) -> bool:
@@ -35,18 +38,18 @@ class Function:
         return self.arities is None or count in self.arities
 
 
-def plain(call: Callable[..., Any], *arities: int) -> Function:
-    """Return a function whose work is bounded by its text; no arities means any number."""
-    return Function(call, frozenset(arities) or None)
+def plain(call: Callable[..., Any], *arities: int, weight: int = 4) -> Function:
+    """Return a function whose work does not grow with its arguments; no arities means any number."""
+    return Function(call, frozenset(arities) or None, weight)
 
 
-def metered(call: Callable[..., Any], *arities: int) -> Function:
-    """Return a function that pays for its work itself."""
-    return Function(call, frozenset(arities) or None, metered=True)
+def metered(call: Callable[..., Any], *arities: int, weight: int = 4) -> Function:
+    """Return a function that pays for its work itself, beyond its weight."""
+    return Function(call, frozenset(arities) or None, weight, metered=True)
 
 
-def linear(call: Callable[..., Any], *arities: int) -> Function:
-    """Return a function that walks through its arguments: it pays for the length of long ones."""
+def linear(call: Callable[..., Any], *arities: int, weight: int = 4, stride: int = 8) -> Function:
+    """Return a function that walks through its arguments: it pays a unit per `stride` items of long ones."""
 
     def paying(meter: Meter, site: int, *args: Any) -> Any:
         length = 0
@@ -54,10 +57,10 @@ def linear(call: Callable[..., Any], *arities: int) -> Function:
             if isinstance(arg, _LONG):
                 length += len(arg)
         if length > FREE_LENGTH:
-            spend(meter, site, length // 8)
+            spend(meter, site, length // stride)
         return call(*args)
 
-    return Function(paying, frozenset(arities) or None, metered=True)
+    return Function(paying, frozenset(arities) or None, weight, metered=True)
 
 
 @cache

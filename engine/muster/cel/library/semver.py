@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library.quantity import Quantity
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Function, linear, plain
 from muster.cel.runtime.describe import no_overload, shown
 
 _PART = r"(0|[1-9][0-9]{0,18})"
@@ -97,12 +97,15 @@ def _compare(function: str, left: Any, right: Any) -> int:
     return int(a > b) - int(a < b)
 
 
-FUNCTIONS: Mapping[str, Function] = {"semver": plain(semver, 1, 2), "isSemver": plain(is_semver, 1, 2)}
+FUNCTIONS: Mapping[str, Function] = {
+    "semver": linear(semver, 1, 2, weight=100),
+    "isSemver": linear(is_semver, 1, 2, weight=100),
+}
 METHODS: Mapping[str, Function] = {
     "major": _part("major"),
     "minor": _part("minor"),
     "patch": _part("patch"),
-    "compareTo": plain(compare_to, 2),
-    "isGreaterThan": plain(lambda left, right: _compare("isGreaterThan", left, right) > 0, 2),
-    "isLessThan": plain(lambda left, right: _compare("isLessThan", left, right) < 0, 2),
+    "compareTo": plain(compare_to, 2, weight=60),
+    "isGreaterThan": plain(lambda left, right: _compare("isGreaterThan", left, right) > 0, 2, weight=60),
+    "isLessThan": plain(lambda left, right: _compare("isLessThan", left, right) < 0, 2, weight=60),
 }

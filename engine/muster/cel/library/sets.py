@@ -5,20 +5,20 @@ from typing import Any
 
 from muster.cel.library.registry import Function, metered
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.comparison import contains
+from muster.cel.runtime.comparison import ELEMENT, contains_at
 from muster.cel.runtime.describe import no_overload
 
 
-def _pay(meter: Meter, site: int, function: str, left: Any, right: Any) -> None:
+def _lists(function: str, left: Any, right: Any) -> None:
     if not isinstance(left, list) or not isinstance(right, list):
         raise no_overload(function, left, right)
-    spend(meter, site, len(left) * len(right))
 
 
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.contains(a, b)`: whether all of b is in a."""
-    _pay(meter, site, "sets.contains", left, right)
-    return all(contains(item, left) for item in right)
+    _lists("sets.contains", left, right)
+    spend(meter, site, ELEMENT * len(right))
+    return all(contains_at(meter, site, item, left) for item in right)
 
 
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
@@ -28,13 +28,14 @@ def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.intersects(a, b)`: whether they have something in common."""
-    _pay(meter, site, "sets.intersects", left, right)
-    return any(contains(item, left) for item in right)
+    _lists("sets.intersects", left, right)
+    spend(meter, site, ELEMENT * len(right))
+    return any(contains_at(meter, site, item, left) for item in right)
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "sets.contains": metered(holds, 2),
-    "sets.equivalent": metered(equivalent, 2),
-    "sets.intersects": metered(intersects, 2),
+    "sets.contains": metered(holds, 2, weight=8),
+    "sets.equivalent": metered(equivalent, 2, weight=12),
+    "sets.intersects": metered(intersects, 2, weight=8),
 }
 METHODS: Mapping[str, Function] = {}

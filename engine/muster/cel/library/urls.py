@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Function, linear, metered, plain
+from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 
 
@@ -75,17 +76,32 @@ def port(value: Any) -> str:
     return "" if number is None else str(number)
 
 
-def query(value: Any) -> dict[str, list[str]]:
+def path(meter: Meter, site: int, value: Any) -> str:
+    """`url.getEscapedPath()`"""
+    text = _parts("getEscapedPath", value).path
+    spend(meter, site, len(text))
+    return quote(text, safe="/%:@!$&'()*+,;=~-._")
+
+
+def query(meter: Meter, site: int, value: Any) -> dict[str, list[str]]:
     """`url.getQuery()`: the values of each parameter."""
-    return parse_qs(_parts("getQuery", value).query, keep_blank_values=True)
+    text = _parts("getQuery", value).query
+    spend(meter, site, len(text) + PARAMETER * (1 + text.count("&")))
+    return parse_qs(text, keep_blank_values=True)
 
 
-FUNCTIONS: Mapping[str, Function] = {"url": plain(url, 1), "isURL": plain(is_url, 1)}
+PARAMETER = 40
+"""Units of one parameter of a query."""
+
+FUNCTIONS: Mapping[str, Function] = {
+    "url": linear(url, 1, weight=100, stride=1),
+    "isURL": linear(is_url, 1, weight=100, stride=1),
+}
 METHODS: Mapping[str, Function] = {
     "getScheme": plain(lambda value: _parts("getScheme", value).scheme, 1),
-    "getHost": plain(host, 1),
-    "getHostname": plain(hostname, 1),
-    "getPort": plain(port, 1),
-    "getEscapedPath": plain(lambda value: quote(_parts("getEscapedPath", value).path, safe="/%:@!$&'()*+,;=~-._"), 1),
-    "getQuery": plain(query, 1),
+    "getHost": plain(host, 1, weight=8),
+    "getHostname": plain(hostname, 1, weight=12),
+    "getPort": plain(port, 1, weight=30),
+    "getEscapedPath": metered(path, 1, weight=40),
+    "getQuery": metered(query, 1, weight=40),
 }

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from muster.cel.errors import EvaluationError
-from muster.cel.runtime.conversion import parse_span, parse_time
+from muster.cel.errors import BudgetExceeded, EvaluationError
+from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.conversion import parse_span, parse_time, pay_for_span
 from muster.cel.runtime.describe import shown
 from muster.cel.types import (
     DOUBLE,
@@ -86,16 +87,29 @@ def as_double(value: Any) -> Any:
         return value
 
 
-def convert(value: Any, kind: Type, where: str) -> Any:
+def duration_at(meter: Meter, site: int, value: Any) -> timedelta:
+    """`duration(text)`, remembered; paid for as if it were not."""
+    if value.__class__ is str:
+        pay_for_span(meter, site, value)
+    return SPANS[value]
+
+
+EACH = 30
+"""Units of one element or entry of a list or a map that is read."""
+
+
+def convert(meter: Meter, site: int, value: Any, kind: Type, where: str) -> Any:
     """Return the value with the texts of times and durations read. `where` names it in messages."""
     try:
-        return _convert(value, kind)
+        return _convert(meter, site, value, kind)
+    except BudgetExceeded:
+        raise
     except (EvaluationError, TypeError) as error:
         reason = error.message if isinstance(error, EvaluationError) else f"{shown(value)} is no time"
         raise EvaluationError(f"{where}: {reason}") from None
 
 
-def _convert(value: Any, kind: Type) -> Any:
+def _convert(meter: Meter, site: int, value: Any, kind: Type) -> Any:
     if kind == TIMESTAMP:
         return TIMES[value]
     if kind == DURATION:
@@ -104,13 +118,17 @@ def _convert(value: Any, kind: Type) -> Any:
         return as_double(value)
     match kind:
         case NullableType():
-            return None if value is None else _convert(value, kind.element)
+            return None if value is None else _convert(meter, site, value, kind.element)
         case OptionalType() if isinstance(value, Optional):
-            return Optional(_convert(value.value, kind.element), present=True) if value.present else value
+            if not value.present:
+                return value
+            return Optional(_convert(meter, site, value.value, kind.element), present=True)
         case ListType() if isinstance(value, list):
-            return [_convert(item, kind.element) for item in value]
+            spend(meter, site, EACH * len(value))
+            return [_convert(meter, site, item, kind.element) for item in value]
         case MapType() if isinstance(value, Mapping):
-            return {key: _convert(item, kind.value) for key, item in value.items()}
+            spend(meter, site, EACH * len(value))
+            return {key: _convert(meter, site, item, kind.value) for key, item in value.items()}
     return value
 
 

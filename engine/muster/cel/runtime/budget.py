@@ -1,22 +1,32 @@
 """Counting what an evaluation costs, in units that do not depend on the machine.
 
-One unit is about one node evaluated once. What a single pass over the expression costs is known beforehand; only loops
-and operations on long values are counted as they happen, before they happen. A meter is a list of one integer, the
-units left: the cheapest thing that compiled code can decrease.
+One unit is about one node evaluated once, and never more than about a tenth of a microsecond of work: what takes
+longer costs more. What a single pass over the expression costs is known beforehand (`muster.cel.weights`); only loops
+and operations on long values are counted as they happen, before they happen. Memory follows: whatever is built is paid
+for with at least a unit per 32 octets.
+
+A meter is a list, the cheapest thing that compiled code can decrease: its first item is the units left, its second,
+once there is one, what `library.regexes` remembers of this evaluation.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from muster.cel.errors import BudgetExceeded
 
-Meter: TypeAlias = list[int]
+Meter: TypeAlias = list[Any]
 
 EXPRESSION_LIMIT = 10_000_000
 """Units that one evaluation of one expression may cost unless the caller says otherwise."""
 
 
+EXPLAINING_LIMIT = 1_000_000
+"""Units that may be spent, on top, on finding out why an evaluation failed: by the slower engine, for a message."""
+
 FREE = 1 << 62
-"""Units that nothing spends: for helpers whose caller has paid."""
+"""Units that nothing spends: for constants that are worked out when an expression is compiled."""
+
+PRECISE = 25
+"""Units of one operation on instants or spans that carry nanoseconds or move with `now`: the plain ones are free."""
 
 
 def spend(meter: Meter, site: int, units: int) -> None:

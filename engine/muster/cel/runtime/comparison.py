@@ -3,16 +3,21 @@
 Equality is defined between any two values: numbers compare by value across types, everything else of different types is
 unequal. Order is defined within a type and across numeric types. An integer that is compared with a double is converted
 first, with the loss that brings near 2^63, as the language definition has it.
+
+Whoever compares pays: for the length of texts, for every element and entry that is looked at, as often as it is looked
+at, however small the value is in memory that has it many times.
 """
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from muster.cel.runtime.budget import FREE, Meter, spend
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import find
 from muster.cel.runtime.numbers import FREE_LENGTH
+from muster.cel.runtime.temporal import Instant, Span
 from muster.cel.values import Optional, UInt
 
 _ABSENT = object()
@@ -22,60 +27,73 @@ _SAME_KIND = frozenset({str, bytes, float, bool, type(None), int, UInt})
 _SHORT_KIND = _SAME_KIND - {str, bytes}
 _EXACT = 2**53
 _NUMBERS = frozenset({int, float, UInt})
+_PRECISE = (Instant, Span)
+
+MAX_DEPTH = 200
+"""Levels of lists and maps that are compared: a bound of our own, which does not move with Python's stack."""
+
+ELEMENT, ENTRY = 5, 8
+"""Units of one element of a list, and of one entry of a map, where comparing it takes a call of its own."""
 
 
-def equal(left: Any, right: Any) -> bool:
-    """Return `left == right`."""
-    kind, other = left.__class__, right.__class__
-    if kind is other and kind in _SAME_KIND:
-        return bool(left == right)
-    if kind in _NUMBERS:
-        return other in _NUMBERS and _order_numbers(left, right) == 0
-    if kind is str or other is str or other in _NUMBERS or kind is bool or other is bool:
-        return False
-    return equal_at([FREE], 0, left, right)
-
-
-def equal_at(meter: Meter, site: int, left: Any, right: Any) -> bool:
+def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> bool:
     """Return `left == right`, paying for what has a length."""
     kind, other = left.__class__, right.__class__
     if kind is other and kind in _SAME_KIND:
         if (kind is str or kind is bytes) and len(left) == len(right) and len(left) > FREE_LENGTH:
             spend(meter, site, len(left) // 8)
         return bool(left == right)
-    if isinstance(left, list):
+    if kind is list or isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
-        spend(meter, site, len(left))
+        _pay_for_parts(meter, site, ELEMENT + len(left), depth)
         for one, two in zip(left, right, strict=True):
             kind = one.__class__
             if kind is two.__class__ and kind in _SHORT_KIND:
                 if one != two:
                     return False
-            elif not equal_at(meter, site, one, two):
+                continue
+            spend(meter, site, ELEMENT)
+            if not equal_at(meter, site, one, two, depth + 1):
                 return False
         return True
-    if isinstance(left, Mapping):
-        return isinstance(right, Mapping) and _equal_maps(meter, site, left, right)
+    if kind is dict or isinstance(left, Mapping):
+        return isinstance(right, Mapping) and _equal_maps(meter, site, left, right, depth)
     if isinstance(left, (datetime, timedelta)):
         kind = datetime if isinstance(left, datetime) else timedelta
-        return isinstance(right, kind) and bool(left == right)
+        if not isinstance(right, kind):
+            return False
+        _pay_if_precise(meter, site, left, right)
+        return bool(left == right)
     if isinstance(left, Optional):
         if not isinstance(right, Optional) or left.present != right.present:
             return False
-        return not left.present or equal_at(meter, site, left.value, right.value)
+        _pay_for_parts(meter, site, ELEMENT, depth)
+        return not left.present or equal_at(meter, site, left.value, right.value, depth + 1)
     if kind is other and kind not in _SAME_KIND:
+        spend(meter, site, PRECISE)
         return bool(left == right)
     return kind in _NUMBERS and other in _NUMBERS and _order_numbers(left, right) == 0
 
 
-def _equal_maps(meter: Meter, site: int, left: Mapping[Any, Any], right: Mapping[Any, Any]) -> bool:
+def _pay_for_parts(meter: Meter, site: int, units: int, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise EvaluationError("a value is nested too deep to be compared")
+    spend(meter, site, units)
+
+
+def _pay_if_precise(meter: Meter, site: int, left: Any, right: Any) -> None:
+    if left.__class__ in _PRECISE or right.__class__ in _PRECISE:
+        spend(meter, site, PRECISE)
+
+
+def _equal_maps(meter: Meter, site: int, left: Mapping[Any, Any], right: Mapping[Any, Any], depth: int) -> bool:
     if len(left) != len(right):
         return False
-    spend(meter, site, len(left))
+    _pay_for_parts(meter, site, ENTRY + ENTRY * len(left), depth)
     for key, value in left.items():
         other = find(right, key, _ABSENT)
-        if other is _ABSENT or not equal_at(meter, site, value, other):
+        if other is _ABSENT or not equal_at(meter, site, value, other, depth + 1):
             return False
     return True
 
@@ -109,65 +127,80 @@ def _order(function: str, left: Any, right: Any) -> int | None:
     raise no_overload(function, left, right)
 
 
-def _temporal(left: Any, right: Any) -> bool:
-    if isinstance(left, datetime):
-        return isinstance(right, datetime)
-    return isinstance(left, timedelta) and isinstance(right, timedelta)
+_PLAIN = frozenset({int, float})
 
 
-def less(left: Any, right: Any) -> bool:
-    """Return `left < right`."""
+def _pay_for_order(meter: Meter, site: int, left: Any, right: Any) -> bool:
+    """Pay for comparing two values; return whether Python's own order is CEL's for them."""
     kind = left.__class__
-    if (kind is right.__class__ and (kind is int or kind is str or kind is float)) or _temporal(left, right):
+    if kind is right.__class__:
+        if kind in _PLAIN:
+            return True
+        if kind is str:
+            shorter = min(len(left), len(right))
+            if shorter > FREE_LENGTH:
+                spend(meter, site, shorter // 8)
+            return True
+        if kind is bytes and len(left) > FREE_LENGTH:
+            spend(meter, site, len(left) // 8)
+    if isinstance(left, datetime):
+        temporal = isinstance(right, datetime)
+    else:
+        temporal = isinstance(left, timedelta) and isinstance(right, timedelta)
+    if temporal:
+        _pay_if_precise(meter, site, left, right)
+    return temporal
+
+
+def less(meter: Meter, site: int, left: Any, right: Any) -> bool:
+    """Return `left < right`, paying for what has a length."""
+    if _pay_for_order(meter, site, left, right):
         return bool(left < right)
     order = _order("_<_", left, right)
     return order is not None and order < 0
 
 
-def less_equal(left: Any, right: Any) -> bool:
-    """Return `left <= right`."""
-    kind = left.__class__
-    if (kind is right.__class__ and (kind is int or kind is str or kind is float)) or _temporal(left, right):
+def less_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
+    """Return `left <= right`, paying for what has a length."""
+    if _pay_for_order(meter, site, left, right):
         return bool(left <= right)
     order = _order("_<=_", left, right)
     return order is not None and order <= 0
 
 
-def greater(left: Any, right: Any) -> bool:
-    """Return `left > right`."""
-    kind = left.__class__
-    if (kind is right.__class__ and (kind is int or kind is str or kind is float)) or _temporal(left, right):
+def greater(meter: Meter, site: int, left: Any, right: Any) -> bool:
+    """Return `left > right`, paying for what has a length."""
+    if _pay_for_order(meter, site, left, right):
         return bool(left > right)
     order = _order("_>_", left, right)
     return order is not None and order > 0
 
 
-def greater_equal(left: Any, right: Any) -> bool:
-    """Return `left >= right`."""
-    kind = left.__class__
-    if (kind is right.__class__ and (kind is int or kind is str or kind is float)) or _temporal(left, right):
+def greater_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
+    """Return `left >= right`, paying for what has a length."""
+    if _pay_for_order(meter, site, left, right):
         return bool(left >= right)
     order = _order("_>=_", left, right)
     return order is not None and order >= 0
 
 
-def contains(item: Any, container: Any) -> bool:
-    """Return `item in container`: an element of a list, or a key of a map."""
-    return contains_at([FREE], 0, item, container)
-
-
 def contains_at(meter: Meter, site: int, item: Any, container: Any) -> bool:
-    """Return `item in container`, paying for the length of a list."""
+    """Return `item in container`: an element of a list, or a key of a map. Paying for the length of a list."""
     if isinstance(container, list):
-        if item.__class__ is str:
-            spend(meter, site, len(container) // 8)
+        kind = item.__class__
+        if kind is str and len(item) <= _LONG_ITEM:
+            spend(meter, site, len(container) // 2)
             return item in container
-        if item.__class__ is int and -_EXACT < item < _EXACT:
-            spend(meter, site, len(container) // 8)
+        if kind is int and -_EXACT < item < _EXACT:
+            spend(meter, site, len(container) // 2)
             if item not in container:  # Python finds more than CEL does (true is 1), never less
                 return False
-        spend(meter, site, len(container))
+        spend(meter, site, ELEMENT * len(container))
         return any(equal_at(meter, site, item, element) for element in container)
     if isinstance(container, Mapping):
         return find(container, item, _ABSENT) is not _ABSENT
     raise no_overload("@in", item, container)
+
+
+_LONG_ITEM = 512
+"""Characters from which on texts are compared one by one, each paid for."""

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from muster.cel.errors import EvaluationError
+from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown, type_name
-from muster.cel.runtime.numbers import INT_MAX, INT_MIN, UINT_MAX
-from muster.cel.runtime.temporal import EPOCH, SECOND, instant, instant_ns, rate_of, span, span_ns, watch
+from muster.cel.runtime.numbers import INT_MAX, INT_MIN, UINT_MAX, pay_for_text
+from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant, instant_ns, rate_of, span, span_ns, watch
 from muster.cel.values import TypeValue, UInt
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
@@ -19,13 +20,19 @@ _TIME = re.compile(r"(\d{4,})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(
 _TERM = re.compile(r"(\d{0,20})(?:\.(\d{0,20}))?(h|ms|m|s|us|µs|μs|ns)", re.ASCII)
 _UNIT_NS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "μs": 1000, "ns": 1}
 _MAX_SPAN = 315_576_000_000 * SECOND
+LONGEST_SPAN = 200
+
+FORMATTING = 30
+"""Units of writing a double, an instant or a duration."""
+SPAN_CHARACTER = 4
+"""Units of reading a character of a duration's text."""
 _BOOLS = {
     "true": True, "True": True, "TRUE": True, "t": True, "T": True, "1": True,
     "false": False, "False": False, "FALSE": False, "f": False, "F": False, "0": False,
 }  # fmt: skip
 
 
-def to_int(value: Any) -> int:
+def to_int(meter: Meter, site: int, value: Any) -> int:
     """`int(value)`"""
     kind = value.__class__
     if kind is int:
@@ -42,6 +49,7 @@ def to_int(value: Any) -> int:
         return _fitting(int(value), INT_MIN, INT_MAX, "int")
     if isinstance(value, datetime):
         if rate_of(value):
+            spend(meter, site, WATCHING)
             watch(value, lambda moment: instant_ns(moment) // SECOND)
         return instant_ns(value) // SECOND
     if isinstance(value, timedelta):
@@ -87,7 +95,7 @@ def to_double(value: Any) -> float:
     raise no_overload("double", value)
 
 
-def to_string(value: Any) -> str:
+def to_string(meter: Meter, site: int, value: Any) -> str:
     """`string(value)`"""
     kind = value.__class__
     if kind is str:
@@ -97,18 +105,23 @@ def to_string(value: Any) -> str:
     if kind is int or kind is UInt:
         return int.__repr__(value)
     if kind is float:
+        spend(meter, site, FORMATTING)
         return format_double(value)
     if kind is bytes:
+        pay_for_text(meter, site, len(value))
         try:
             return str(value, "utf-8")
         except UnicodeDecodeError:
             raise EvaluationError("invalid UTF-8: these bytes are not text") from None
+    spend(meter, site, FORMATTING)
     if isinstance(value, datetime):
         if rate_of(value):
+            spend(meter, site, WATCHING)
             watch(value, format_time)
         return format_time(value)
     if isinstance(value, timedelta):
         if rate_of(value):
+            spend(meter, site, WATCHING)
             watch(value, format_span)
         return format_span(value)
     text = getattr(value, "cel_string", None)
@@ -196,11 +209,12 @@ def parse_time(text: str) -> datetime:
     return instant(instant_ns(plain) - offset * SECOND + nanos)
 
 
-def to_duration(value: Any) -> timedelta:
+def to_duration(meter: Meter, site: int, value: Any) -> timedelta:
     """`duration(value)`"""
     if isinstance(value, timedelta):
         return value
     if value.__class__ is str:
+        pay_for_span(meter, site, value)
         return parse_span(value)
     if value.__class__ is int:
         if abs(value) > 315_576_000_000:
@@ -209,11 +223,17 @@ def to_duration(value: Any) -> timedelta:
     raise no_overload("duration", value)
 
 
+def pay_for_span(meter: Meter, site: int, text: str) -> None:
+    """Pay for reading the text of a duration; the weight of the call covers one such as `1h30m`."""
+    if len(text) > 8:
+        spend(meter, site, SPAN_CHARACTER * min(len(text), LONGEST_SPAN))
+
+
 def parse_span(text: str) -> timedelta:
     """Return the duration that Go's syntax names: `90s`, `1h30m`, `-1.5h`, `0`. One pass, so no text can stall it."""
     body = text[1:] if text[:1] in ("+", "-") else text
     total, position = 0, 0
-    while position < len(body) and position < 200:
+    while position < len(body) and position < LONGEST_SPAN:
         term = _TERM.match(body, position)
         if term is None or not (term[1] or term[2]):
             break

@@ -67,5 +67,9 @@ def shown(value: Any) -> str:
 
 def no_overload(function: str, *args: Any) -> EvaluationError:
     """Return the error for operands of types that the operator or function does not take."""
-    types = ", ".join(spoken_type(arg) for arg in args)
-    return EvaluationError(f"no such overload: {operator_name(function)} cannot take ({types})")
+
+    def message() -> str:
+        types = ", ".join(spoken_type(arg) for arg in args)
+        return f"no such overload: {operator_name(function)} cannot take ({types})"
+
+    return EvaluationError(message)

@@ -13,6 +13,9 @@ from muster.cel.values import Optional, UInt
 
 _MISSING = object()
 
+_COMPARED_NAMES, _COMPARED_LENGTH = 500, 120
+"""How many keys, and how long ones, a misspelt key is compared with: the comparison is slow, a map may be large."""
+
 
 class _BoolKey:
     """Stands for true or false among the keys of a MixedMap."""
@@ -58,6 +61,8 @@ def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
     value = _get(mapping, key, default)
     if value is default or key not in (0, 1) or isinstance(mapping, MixedMap):
         return value
+    if len(mapping) > 2:
+        return default if kind is bool else value  # a map with a boolean among other keys would be a MixedMap
     # 0 and False, 1 and True are one key for Python: look at what is really there.
     stored = next(candidate for candidate in mapping if candidate == key)
     return value if (stored.__class__ is bool) == (kind is bool) else default
@@ -96,7 +101,7 @@ def keys(value: Any) -> list[Any]:
         return value
     if isinstance(value, Mapping):
         return list(value)
-    raise EvaluationError(f"no such overload: a {spoken_type(value)} is neither a list nor a map")
+    raise EvaluationError(lambda: f"no such overload: a {spoken_type(value)} is neither a list nor a map")
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
@@ -105,7 +110,7 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
         return list(enumerate(value))
     if isinstance(value, Mapping):
         return [(key, value[key]) for key in value]
-    raise EvaluationError(f"no such overload: a {spoken_type(value)} is neither a list nor a map")
+    raise EvaluationError(lambda: f"no such overload: a {spoken_type(value)} is neither a list nor a map")
 
 
 def select(operand: Any, field: str, where: str = "") -> Any:
@@ -117,19 +122,26 @@ def select(operand: Any, field: str, where: str = "") -> Any:
         raise missing(operand, field, where)
     if isinstance(operand, Optional):
         return optional_select(operand, field)
-    raise EvaluationError(f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map")
+    raise EvaluationError(
+        lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
+    )
 
 
 def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> EvaluationError:
     """Return the error for a key that is not there, with the keys that are, the nearest first."""
-    names = sorted(name for name in mapping if isinstance(name, str))
-    if isinstance(key, str):
-        from difflib import get_close_matches  # only a message needs it
 
-        near = get_close_matches(key, names, n=2)
-        names = [*near, *(name for name in names if name not in near)]
-    place = f" in {where}" if where else ""
-    return EvaluationError(f"no such key: {shown(key)}{place}" + (f"; it has {listed(names)}" if names else ""))
+    def message() -> str:
+        names = sorted(name for name in mapping if isinstance(name, str))
+        if isinstance(key, str) and len(key) <= _COMPARED_LENGTH:
+            from difflib import get_close_matches  # only a message needs it
+
+            compared = [name for name in names[:_COMPARED_NAMES] if len(name) <= _COMPARED_LENGTH]
+            near = get_close_matches(key, compared, n=2)
+            names = [*near, *(name for name in names if name not in near)]
+        place = f" in {where}" if where else ""
+        return f"no such key: {shown(key)}{place}" + (f"; it has {listed(names)}" if names else "")
+
+    return EvaluationError(message)
 
 
 def listed(names: list[str], most: int = 6) -> str:
@@ -144,7 +156,7 @@ def has(operand: Any, field: str) -> bool:
         return field in operand
     if isinstance(operand, Optional):
         return operand.present and has(operand.value, field)
-    raise EvaluationError(f"no such overload: has() on a {spoken_type(operand)}")
+    raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
 
 
 def index(operand: Any, key: Any, where: str = "") -> Any:
@@ -178,7 +190,7 @@ def optional_select(operand: Any, field: str) -> Optional:
     if isinstance(operand, Mapping):
         value = _get(operand, field, _MISSING)
         return NONE if value is _MISSING else Optional(value, present=True)
-    raise EvaluationError(f"no such field '{field}': a {spoken_type(operand)} has no fields")
+    raise EvaluationError(lambda: f"no such field '{field}': a {spoken_type(operand)} has no fields")
 
 
 def optional_index(operand: Any, key: Any) -> Optional:

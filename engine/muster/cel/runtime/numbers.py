@@ -16,8 +16,8 @@ from muster.cel.values import UInt
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
-FREE_LENGTH = 256
-"""Results of concatenation up to this length are covered by the cost of the operator itself."""
+FREE_LENGTH, FREE_ITEMS = 64, 32
+"""Results up to this length, texts and lists, are covered by the cost of the operator that makes them."""
 
 MAX_TEXT, MAX_ITEMS = 1 << 25, 1 << 22
 """Characters or octets, and elements, past which no value is built whatever budget is left: memory is finite too."""
@@ -46,30 +46,40 @@ def add(meter: Meter, site: int, left: Any, right: Any) -> Any:
         if kind is float:
             return left + right
         if kind is str or kind is bytes or kind is list:
-            _pay_for_length(meter, site, len(left) + len(right), MAX_ITEMS if kind is list else MAX_TEXT)
+            if kind is list:
+                pay_for_items(meter, site, len(left) + len(right))
+            else:
+                pay_for_text(meter, site, len(left) + len(right))
             return left + right
         if kind is UInt:
             return uint64(int(left) + int(right))
     if isinstance(left, datetime):
         if isinstance(right, timedelta):
-            return temporal.add_span(left, right)
+            return temporal.add_span(meter, site, left, right)
     elif isinstance(left, timedelta):
         if isinstance(right, timedelta):
-            return temporal.add_spans(left, right)
+            return temporal.add_spans(meter, site, left, right)
         if isinstance(right, datetime):
-            return temporal.add_span(right, left)
+            return temporal.add_span(meter, site, right, left)
     elif isinstance(left, list) and isinstance(right, list):
-        _pay_for_length(meter, site, len(left) + len(right), MAX_ITEMS)
+        pay_for_items(meter, site, len(left) + len(right))
         return [*left, *right]
     raise no_overload("_+_", left, right)
 
 
-def _pay_for_length(meter: Meter, site: int, length: int, most: int) -> None:
+def pay_for_text(meter: Meter, site: int, length: int) -> None:
+    """Pay for making a text or octets of that length; what is too long for any budget takes all that is left."""
     if length > FREE_LENGTH:
-        spend(meter, site, length // 8 if length <= most else meter[0] + 1)
+        spend(meter, site, length // 8 if length <= MAX_TEXT else meter[0] + 1)
 
 
-def subtract(left: Any, right: Any) -> Any:
+def pay_for_items(meter: Meter, site: int, count: int) -> None:
+    """Pay for making a list of so many elements that are there already."""
+    if count > FREE_ITEMS:
+        spend(meter, site, count // 4 if count <= MAX_ITEMS else meter[0] + 1)
+
+
+def subtract(meter: Meter, site: int, left: Any, right: Any) -> Any:
     """Return `left - right`."""
     kind = left.__class__
     if kind is right.__class__:
@@ -81,11 +91,11 @@ def subtract(left: Any, right: Any) -> Any:
             return uint64(int(left) - int(right))
     if isinstance(left, datetime):
         if isinstance(right, datetime):
-            return temporal.difference(left, right)
+            return temporal.difference(meter, site, left, right)
         if isinstance(right, timedelta):
-            return temporal.subtract_span(left, right)
+            return temporal.subtract_span(meter, site, left, right)
     elif isinstance(left, timedelta) and isinstance(right, timedelta):
-        return temporal.subtract_spans(left, right)
+        return temporal.subtract_spans(meter, site, left, right)
     raise no_overload("_-_", left, right)
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from muster.cel.errors import EvaluationError
+from muster.cel.runtime.budget import FREE, PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
 
 SECOND = 1_000_000_000
@@ -24,6 +25,9 @@ _LOW = -62_135_596_800 * SECOND
 _HIGH = 253_402_300_800 * SECOND
 _INT64 = 2**63
 _SAFE_DAYS = 106_751
+
+WATCHING = 2_500
+"""Units of finding out when a function of a value that moves with `now` gives something else."""
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -99,17 +103,17 @@ class Instant(datetime):
         return _compare(self, other, "!=") if isinstance(other, datetime) else NotImplemented
 
     def __add__(self, other: timedelta) -> datetime:  # type: ignore[override]
-        return add_span(self, other) if isinstance(other, timedelta) else NotImplemented
+        return add_span([FREE], 0, self, other) if isinstance(other, timedelta) else NotImplemented
 
     __radd__ = __add__  # type: ignore[assignment]
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, datetime):
-            return difference(self, other)
-        return subtract_span(self, other) if isinstance(other, timedelta) else NotImplemented
+            return difference([FREE], 0, self, other)
+        return subtract_span([FREE], 0, self, other) if isinstance(other, timedelta) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
-        return difference(other, self) if isinstance(other, datetime) else NotImplemented
+        return difference([FREE], 0, other, self) if isinstance(other, datetime) else NotImplemented
 
 
 class Span(timedelta):
@@ -142,16 +146,16 @@ class Span(timedelta):
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, datetime):
-            return add_span(other, self)
-        return add_spans(self, other) if isinstance(other, timedelta) else NotImplemented
+            return add_span([FREE], 0, other, self)
+        return add_spans([FREE], 0, self, other) if isinstance(other, timedelta) else NotImplemented
 
     __radd__ = __add__
 
     def __sub__(self, other: timedelta) -> timedelta:
-        return subtract_spans(self, other) if isinstance(other, timedelta) else NotImplemented
+        return subtract_spans([FREE], 0, self, other) if isinstance(other, timedelta) else NotImplemented
 
     def __rsub__(self, other: timedelta) -> timedelta:
-        return subtract_spans(other, self) if isinstance(other, timedelta) else NotImplemented
+        return subtract_spans([FREE], 0, other, self) if isinstance(other, timedelta) else NotImplemented
 
     def __neg__(self) -> timedelta:
         return negate(self)
@@ -214,29 +218,31 @@ def _ranged(ns: int) -> int:
     return ns
 
 
-def add_span(time: datetime, by: timedelta) -> datetime:
+def add_span(meter: Meter, site: int, time: datetime, by: timedelta) -> datetime:
     """Return `time + by`."""
     if time.__class__ is datetime and by.__class__ is timedelta:
         try:
             return time + by
         except OverflowError:
             pass
+    spend(meter, site, PRECISE)
     rate = rate_of(time) + rate_of(by)
     return instant(instant_ns(time) + span_ns(by), rate, clock_of(time, by))
 
 
-def subtract_span(time: datetime, by: timedelta) -> datetime:
+def subtract_span(meter: Meter, site: int, time: datetime, by: timedelta) -> datetime:
     """Return `time - by`."""
     if time.__class__ is datetime and by.__class__ is timedelta:
         try:
             return time - by
         except OverflowError:
             pass
+    spend(meter, site, PRECISE)
     rate = rate_of(time) - rate_of(by)
     return instant(instant_ns(time) - span_ns(by), rate, clock_of(time, by))
 
 
-def difference(later: datetime, earlier: datetime) -> timedelta:
+def difference(meter: Meter, site: int, later: datetime, earlier: datetime) -> timedelta:
     """Return `later - earlier`."""
     if later.__class__ is datetime and earlier.__class__ is datetime:
         gap = later - earlier
@@ -244,11 +250,12 @@ def difference(later: datetime, earlier: datetime) -> timedelta:
             return gap
     if not isinstance(later, datetime) or not isinstance(earlier, datetime):
         raise no_overload("_-_", later, earlier)
+    spend(meter, site, PRECISE)
     ns = _ranged(instant_ns(later) - instant_ns(earlier))
     return span(ns, rate_of(later) - rate_of(earlier), clock_of(later, earlier))
 
 
-def elapsed_more(later: Any, earlier: Any, limit: timedelta) -> bool:
+def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
     if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
         gap = later.plain - earlier
@@ -260,10 +267,11 @@ def elapsed_more(later: Any, earlier: Any, limit: timedelta) -> bool:
             except OverflowError:
                 return False  # past the year 9999: never
             return False
-    return bool(difference(later, earlier) > limit)
+    spend(meter, site, PRECISE)
+    return bool(difference(meter, site, later, earlier) > limit)
 
 
-def elapsed_at_least(later: Any, earlier: Any, limit: timedelta) -> bool:
+def elapsed_at_least(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier >= limit`."""
     if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
         gap = later.plain - earlier
@@ -275,27 +283,30 @@ def elapsed_at_least(later: Any, earlier: Any, limit: timedelta) -> bool:
             except OverflowError:
                 return False  # past the year 9999: never
             return False
-    return bool(difference(later, earlier) >= limit)
+    spend(meter, site, PRECISE)
+    return bool(difference(meter, site, later, earlier) >= limit)
 
 
-def elapsed_less(later: Any, earlier: Any, limit: timedelta) -> bool:
+def elapsed_less(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier < limit`."""
-    return not elapsed_at_least(later, earlier, limit)
+    return not elapsed_at_least(meter, site, later, earlier, limit)
 
 
-def elapsed_at_most(later: Any, earlier: Any, limit: timedelta) -> bool:
+def elapsed_at_most(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier <= limit`."""
-    return not elapsed_more(later, earlier, limit)
+    return not elapsed_more(meter, site, later, earlier, limit)
 
 
-def add_spans(left: timedelta, right: timedelta) -> timedelta:
+def add_spans(meter: Meter, site: int, left: timedelta, right: timedelta) -> timedelta:
     """Return `left + right`."""
+    spend(meter, site, PRECISE)
     ns = _ranged(span_ns(left) + span_ns(right))
     return span(ns, rate_of(left) + rate_of(right), clock_of(left, right))
 
 
-def subtract_spans(left: timedelta, right: timedelta) -> timedelta:
+def subtract_spans(meter: Meter, site: int, left: timedelta, right: timedelta) -> timedelta:
     """Return `left - right`."""
+    spend(meter, site, PRECISE)
     ns = _ranged(span_ns(left) - span_ns(right))
     return span(ns, rate_of(left) - rate_of(right), clock_of(left, right))
 

@@ -75,8 +75,8 @@ def environment() -> cel.Env:
     return cel.Env(
         variables={"managedCluster": cluster},
         functions={
-            "scores": cel.Function(_scores, (cluster, STRING), ListType(score), cost=10, member=True),
-            "parseJSON": cel.Function(_parse_json, (STRING,), DYN, cost=100, member=True),
+            "scores": cel.Function(_scores, (cluster, STRING), ListType(score), cost=30, member=True),
+            "parseJSON": cel.Function(_parse_json, (STRING,), DYN, cost=100, member=True, walks=True),
         },
         result=BOOL,
     )

@@ -1,0 +1,89 @@
+"""What the nodes of an expression cost by themselves, in the units of `runtime.budget`: one table for the counter and
+for the estimate.
+
+A node's weight covers what it does once for operands of ordinary size, and what it leaves in memory. What grows with
+sizes is paid by the operation itself, when the sizes are known.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from muster.cel import ast
+from muster.cel.env import Env
+from muster.cel.library.registry import lookup
+from muster.cel.runtime import access
+from muster.cel.types import DOUBLE, Type
+
+LIST: Final = 10
+MAP: Final = 30
+STRUCT: Final = 40
+ENTRY: Final = 3
+"""Beside key and value: an entry whose key is no written-out text is looked at one by one."""
+READ: Final = 40
+"""Reading the text of an instant or a duration that is selected out of data; a variable's is read once."""
+ROUND: Final[Mapping[str, int]] = MappingProxyType({"all": 5, "exists": 5, "exists_one": 5, "existsOne": 5})
+"""What a round of a comprehension costs besides its body: its condition and step."""
+GROWING_ROUND: Final = 13
+"""The same where the round adds to a list or a map."""
+_OPERATORS: Final[Mapping[str, int]] = MappingProxyType({"_/_": 4, "_%_": 4, "@in": 3, "_[_]": 2, "_[?_]": 4})
+
+
+def weigh(nodes: Iterable[ast.Node], env: Env, types: Mapping[int, Type]) -> int:
+    """Return the units of one pass over nodes."""
+    return sum(own_weight(node, env, types) for node in nodes)
+
+
+def round_weight(node: ast.Macro, env: Env, types: Mapping[int, Type]) -> int:
+    """Return the units of one round of a comprehension: its bodies, without the rounds of those inside."""
+    total = step_weight(node, types)
+    pending = list(node.args)
+    while pending:
+        current = pending.pop()
+        total += own_weight(current, env, types)
+        pending.extend([current.range] if isinstance(current, ast.Macro) else ast.children(current))
+    return total
+
+
+def step_weight(node: ast.Macro, types: Mapping[int, Type]) -> int:
+    """Return the units of one round of a comprehension besides its bodies."""
+    kinds = access.element_kinds(types.get(node.range.id), len(node.variables))
+    return ROUND.get(node.name, GROWING_ROUND) + sum(_read(kind) for kind in kinds)
+
+
+def _read(kind: Type | None) -> int:
+    return READ if kind is not None and kind != DOUBLE and access.is_read(kind) else 0
+
+
+def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
+    """Return the units of one node, its operands not counted. `types` has what is read from data."""
+    match node:
+        case ast.Select():
+            return (4 if node.optional else 1) + _read(types.get(node.id))
+        case ast.Index():
+            return (4 if node.optional else 1) + _read(types.get(node.id))
+        case ast.Call():
+            return call_weight(node.function, member=node.target is not None, env=env)
+        case ast.ListNode():
+            return LIST
+        case ast.MapNode():
+            keys = (entry.key for entry in node.entries)
+            return MAP + sum(
+                0 if isinstance(key, ast.Literal) and isinstance(key.value, str) else ENTRY for key in keys
+            )
+        case ast.Struct():
+            return STRUCT
+        case _:
+            return 1
+
+
+def call_weight(function: str, *, member: bool, env: Env) -> int:
+    """Return the units of a call: of an operator, of a function of a library, of one that the caller added."""
+    if not function[0].isalpha():
+        found = lookup(function, member=member) if function.startswith("@") else None
+        return found.weight if found is not None else _OPERATORS.get(function, 1)
+    own = env.functions.get(function)
+    if own is not None and own.member == member:
+        return own.cost
+    found = lookup(function, member=member)
+    return 1 if found is None else found.weight
