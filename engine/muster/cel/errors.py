@@ -72,6 +72,10 @@ class EvaluationError(CelError):
         """Return the message."""
         return self.message
 
+    def __repr__(self) -> str:
+        """Return class and message."""
+        return f"{type(self).__name__}({self.message!r})"
+
     def __reduce__(self) -> tuple[type["EvaluationError"], tuple[str, int | None]]:
         """Travel between processes with the message written out."""
         return type(self), (self.message, self.offset)

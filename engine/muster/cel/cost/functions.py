@@ -18,7 +18,7 @@ from muster.cel.library.standard import SLOW_SEARCH
 from muster.cel.library.strings import PART
 from muster.cel.library.urls import PARAMETER
 from muster.cel.runtime.budget import PRECISE
-from muster.cel.runtime.comparison import ELEMENT
+from muster.cel.runtime.comparison import ELEMENT, FAILING
 from muster.cel.runtime.conversion import FORMATTING, LONGEST_SPAN, SPAN_CHARACTER
 from muster.cel.runtime.temporal import WATCHING
 from muster.cel.types import BOOL, BYTES, DYN, NULL, ListType, StringType, Type, bare, is_dyn
@@ -107,7 +107,8 @@ def _equality(given: Given) -> Range:
 
 def _order(given: Given) -> Range:
     lengths = [_compared(*argument) for argument in given.arguments]
-    return min(lengths, key=lambda found: found.max)
+    unclear = any(is_dyn(type_) for type_, _ in given.arguments)
+    return min(lengths, key=lambda found: found.max) + _most(FAILING if unclear else 0)
 
 
 def _compared(type_: Type, extent: Extent) -> Range:
@@ -229,13 +230,17 @@ def _sort(given: Given) -> Range:
     inner = plain.element if isinstance(plain, ListType) else DYN
     order = _compared(inner, extent.element or extent_of(inner, extent.path))
     comparisons = Range(0, items.max * (items.max.bit_length() + 1))
-    return (items * Range(4, 4) + comparisons * (Range(COMPARISON, COMPARISON) + order + order) + order).or_nothing
+    return (
+        items * Range(4, 4) + comparisons * (Range(COMPARISON, COMPARISON) + order + order) + order + _most(FAILING)
+    ).or_nothing
 
 
 def _extreme(given: Given) -> Range:
     if not given.listed(0) and not is_dyn(bare(given.type(0))):
         return _most(len(given) * ELEMENT)
-    return (given.items(0) * (Range(ELEMENT, ELEMENT) + given.element(0)) + given.element(0)).or_nothing
+    return (
+        given.items(0) * (Range(ELEMENT, ELEMENT) + given.element(0)) + given.element(0) + _most(FAILING)
+    ).or_nothing
 
 
 def _sets(given: Given) -> Range:

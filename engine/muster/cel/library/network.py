@@ -1,8 +1,12 @@
-"""IP addresses and CIDR ranges, by the rules of Kubernetes: no zones, no IPv4 inside IPv6, no leading zeros."""
+"""IP addresses and CIDR ranges, by the rules of Kubernetes and of the language definition's network extension.
+
+No zones, no leading zeros, and no IPv4 address written inside an IPv6 one (`::ffff:192.168.0.1`). An IPv4-mapped
+address in hexadecimal digits (`::ffff:c0a8:1`) is the IPv4 address that it maps, and equals it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 from typing import Any, ClassVar, TypeAlias
 
 from muster.cel.errors import EvaluationError
@@ -10,7 +14,15 @@ from muster.cel.library.registry import Function, plain
 from muster.cel.runtime.describe import no_overload, shown
 
 Address: TypeAlias = IPv4Address | IPv6Address
-Network: TypeAlias = IPv4Network | IPv6Network
+
+_LONGEST = 64
+"""Characters of the longest text that is looked at: 45 are enough for any address, and some more for a zone."""
+_PARSING = 60
+"""Units of reading an address."""
+_MAPPED_BITS = 96
+"""The length of the prefix of all IPv4-mapped addresses."""
+_MULTICAST = IPv4Network("224.0.0.0/24")
+_BROADCAST = IPv4Address("255.255.255.255")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +49,47 @@ class CIDR:
         """Return the text as it was written, in canonical form."""
         return f"{self.address}/{self.prefix}"
 
-    @property
-    def network(self) -> Network:
-        """The range."""
-        return ip_network((self.address, self.prefix), strict=False)
+    def contains(self, other: Address) -> bool:
+        """Return whether an address is in the range."""
+        below = self.address.max_prefixlen - self.prefix
+        same = self.address.version == other.version
+        return same and int(self.address) >> below == int(other) >> below
+
+    def masked(self) -> "CIDR":
+        """Return the range with its first address."""
+        below = self.address.max_prefixlen - self.prefix
+        return CIDR(type(self.address)(int(self.address) >> below << below), self.prefix)
 
 
 def _address(text: str) -> Address:
+    """Return the address that a text spells, an IPv4-mapped one as it is written. Raises EvaluationError."""
+    if len(text) > _LONGEST:
+        raise EvaluationError(f"{shown(text)} is not an IP address")
     try:
         address = ip_address(text)
     except ValueError:
         raise EvaluationError(f"{shown(text)} is not an IP address") from None
     if "%" in text:
         raise EvaluationError(f"{shown(text)}: an IP address with a zone is not allowed")
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        raise EvaluationError(f"{shown(text)}: an IPv4 address inside an IPv6 address is not allowed")
+    if "." in text and _mapped(address) is not None:
+        raise EvaluationError(
+            f"{shown(text)}: an IPv4 address inside an IPv6 address is not allowed; write {_mapped(address)}"
+        )
     return address
+
+
+def _mapped(address: Address) -> IPv4Address | None:
+    return address.ipv4_mapped if isinstance(address, IPv6Address) else None
+
+
+def _unmapped(address: Address) -> Address:
+    return _mapped(address) or address
 
 
 def ip(value: Any) -> IP:
     """`ip(text)`, `cidr.ip()`"""
     if value.__class__ is str:
-        return IP(_address(value))
+        return IP(_unmapped(_address(value)))
     raise no_overload("ip", value)
 
 
@@ -73,10 +104,17 @@ def cidr(value: Any) -> CIDR:
         raise no_overload("cidr", value)
     head, slash, length = value.partition("/")
     address = _address(head)
+    if len(length) > 3:
+        raise EvaluationError(f"{shown(value)} is not a CIDR range such as 10.0.0.0/8")
     canonical = length.isdecimal() and length.isascii() and str(int(length[:4])) == length
     if not slash or not canonical or int(length) > address.max_prefixlen:
         raise EvaluationError(f"{shown(value)} is not a CIDR range such as 10.0.0.0/8")
-    return CIDR(address, int(length))
+    prefix, mapped = int(length), _mapped(address)
+    if mapped is None:
+        return CIDR(address, prefix)
+    if prefix < _MAPPED_BITS:
+        raise EvaluationError(f"{shown(value)} has addresses beyond those that map IPv4 addresses")
+    return CIDR(mapped, prefix - _MAPPED_BITS)
 
 
 def _is(parse: Callable[[Any], object]) -> Function:
@@ -89,14 +127,14 @@ def _is(parse: Callable[[Any], object]) -> Function:
             return False
         return True
 
-    return plain(test, 1)
+    return plain(test, 1, weight=_PARSING + 20)
 
 
 def is_canonical(text: Any) -> bool:
     """`ip.isCanonical(text)`: whether the address is written in its canonical form."""
     if text.__class__ is not str:
         raise no_overload("ip.isCanonical", text)
-    return str(_address(text)) == text
+    return str(_unmapped(_address(text))) == text
 
 
 def _ip(function: str, value: Any) -> Address:
@@ -112,19 +150,18 @@ def _cidr(function: str, value: Any, *others: Any) -> CIDR:
 
 
 def _property(name: str, test: Callable[[Address], Any]) -> Function:
-    return plain(lambda value: test(_ip(name, value)), 1)
+    return plain(lambda value: test(_ip(name, value)), 1, weight=60)
 
 
 def _link_local_multicast(address: Address) -> bool:
-    low = IPv4Network("224.0.0.0/24") if isinstance(address, IPv4Address) else None
-    if low is not None:
-        return address in low
+    if isinstance(address, IPv4Address):
+        return address in _MULTICAST
     return address.is_multicast and address.packed[1] & 0x0F == 2
 
 
 def _global_unicast(address: Address) -> bool:
     return not (
-        address == IPv4Address("255.255.255.255")
+        address == _BROADCAST
         or address.is_unspecified
         or address.is_loopback
         or address.is_multicast
@@ -135,22 +172,19 @@ def _global_unicast(address: Address) -> bool:
 def contains_ip(value: Any, other: Any) -> bool:
     """`cidr.containsIP(ip)`, also of a text."""
     within = _cidr("containsIP", value, other)
-    address = _address(other) if other.__class__ is str else _ip("containsIP", other)
-    return address.version == within.address.version and address in within.network
+    return within.contains(_unmapped(_address(other)) if other.__class__ is str else _ip("containsIP", other))
 
 
 def contains_cidr(value: Any, other: Any) -> bool:
     """`cidr.containsCIDR(cidr)`, also of a text."""
     outer = _cidr("containsCIDR", value, other)
     inner = cidr(other) if other.__class__ is str else _cidr("containsCIDR", other)
-    same = outer.address.version == inner.address.version
-    return same and outer.prefix <= inner.prefix and inner.address in outer.network
+    return outer.prefix <= inner.prefix and outer.contains(inner.address)
 
 
 def masked(value: Any) -> CIDR:
     """`cidr.masked()`: the range with its first address."""
-    found = _cidr("masked", value)
-    return CIDR(found.network.network_address, found.prefix)
+    return _cidr("masked", value).masked()
 
 
 def prefix_length(value: Any) -> int:
@@ -159,10 +193,10 @@ def prefix_length(value: Any) -> int:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "ip": plain(ip, 1),
+    "ip": plain(ip, 1, weight=_PARSING),
     "isIP": _is(ip),
-    "ip.isCanonical": plain(is_canonical, 1),
-    "cidr": plain(cidr, 1),
+    "ip.isCanonical": plain(is_canonical, 1, weight=2 * _PARSING),
+    "cidr": plain(cidr, 1, weight=_PARSING + 20),
     "isCIDR": _is(cidr),
 }
 METHODS: Mapping[str, Function] = {
@@ -172,9 +206,9 @@ METHODS: Mapping[str, Function] = {
     "isLinkLocalMulticast": _property("isLinkLocalMulticast", _link_local_multicast),
     "isLinkLocalUnicast": _property("isLinkLocalUnicast", lambda address: address.is_link_local),
     "isGlobalUnicast": _property("isGlobalUnicast", _global_unicast),
-    "containsIP": plain(contains_ip, 2),
-    "containsCIDR": plain(contains_cidr, 2),
+    "containsIP": plain(contains_ip, 2, weight=_PARSING + 20),
+    "containsCIDR": plain(contains_cidr, 2, weight=_PARSING + 40),
     "ip": plain(ip_of, 1),
-    "masked": plain(masked, 1),
+    "masked": plain(masked, 1, weight=30),
     "prefixLength": plain(prefix_length, 1),
 }

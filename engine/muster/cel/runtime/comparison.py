@@ -32,6 +32,9 @@ _PRECISE = (Instant, Span)
 MAX_DEPTH = 200
 """Levels of lists and maps that are compared: a bound of our own, which does not move with Python's stack."""
 
+FAILING = 8
+"""Units of telling that two values have no order: a loop may absorb that as often as it likes."""
+
 ELEMENT, ENTRY = 5, 8
 """Units of one element of a list, and of one entry of a map, where comparing it takes a call of its own."""
 
@@ -118,12 +121,13 @@ def _order_numbers(left: Any, right: Any) -> int | None:
     return bool(left > right) - bool(left < right)
 
 
-def _order(function: str, left: Any, right: Any) -> int | None:
+def _order(meter: Meter, site: int, function: str, left: Any, right: Any) -> int | None:
     kind, other = left.__class__, right.__class__
     if kind in _NUMBERS and other in _NUMBERS:
         return _order_numbers(left, right)
     if kind is other and (kind is str or kind is bytes or kind is bool):
         return bool(left > right) - bool(left < right)
+    spend(meter, site, FAILING)
     raise no_overload(function, left, right)
 
 
@@ -143,6 +147,8 @@ def _pay_for_order(meter: Meter, site: int, left: Any, right: Any) -> bool:
             return True
         if kind is bytes and len(left) > FREE_LENGTH:
             spend(meter, site, len(left) // 8)
+    if kind in _SAME_KIND:
+        return False
     if isinstance(left, datetime):
         temporal = isinstance(right, datetime)
     else:
@@ -156,7 +162,7 @@ def less(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """Return `left < right`, paying for what has a length."""
     if _pay_for_order(meter, site, left, right):
         return bool(left < right)
-    order = _order("_<_", left, right)
+    order = _order(meter, site, "_<_", left, right)
     return order is not None and order < 0
 
 
@@ -164,7 +170,7 @@ def less_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """Return `left <= right`, paying for what has a length."""
     if _pay_for_order(meter, site, left, right):
         return bool(left <= right)
-    order = _order("_<=_", left, right)
+    order = _order(meter, site, "_<=_", left, right)
     return order is not None and order <= 0
 
 
@@ -172,7 +178,7 @@ def greater(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """Return `left > right`, paying for what has a length."""
     if _pay_for_order(meter, site, left, right):
         return bool(left > right)
-    order = _order("_>_", left, right)
+    order = _order(meter, site, "_>_", left, right)
     return order is not None and order > 0
 
 
@@ -180,7 +186,7 @@ def greater_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """Return `left >= right`, paying for what has a length."""
     if _pay_for_order(meter, site, left, right):
         return bool(left >= right)
-    order = _order("_>=_", left, right)
+    order = _order(meter, site, "_>=_", left, right)
     return order is not None and order >= 0
 
 
