@@ -10,6 +10,7 @@ from functools import partial
 
 from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
+from muster.fleet.adoption import with_adopted
 from muster.fleet.agents import admitted
 from muster.fleet.approvals import with_bound_decisions
 from muster.fleet.builtin import builtin_objects
@@ -62,6 +63,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
         if conflicts:
             broken.add(id_)
             findings.extend(_conflict_findings(obj, conflicts))
+    objects, previous = with_adopted(objects, previous)
     settings = _settings(objects, findings)
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)

@@ -1,0 +1,229 @@
+"""Adoption: what a live hub had decided counts as what the last run derived, on the day an object moves in.
+
+An object taken from a live hub carries what that hub's controllers wrote into it: condition times, `timeAdded`,
+built-in taints, remedy actions, a claim's cluster, a placement's decisions. Where `derived/` has nothing of such an
+object yet, that is its past: no clock restarts and no cluster moves. From the next run on `derived/` says what was
+decided, and what the file still carries is a person's or an agent's word like any other; a built-in taint and a
+placement's decision in it hold nothing back, then as on the first day.
+
+Only an object as a hub serves it, spec and status in one document, has such a past. A status in a file of its own, or
+on an agent's ref, is a report.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.merge import merge
+from muster.fleet.objects import Object
+from muster.fleet.policies import type_of
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+    CLUSTER_POOL,
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    CSR,
+    KARMADA_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    MULTI_CLUSTER_INGRESS,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    REMEDY,
+    TAINT_POLICY,
+    Kind,
+)
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+
+#: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
+_OF_REGISTRATION = frozenset(("HubAcceptedManagedCluster", "ManagedClusterJoined", "Deleting"))
+_PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+#: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
+_PROVISIONED = frozenset(("installed", "clusterMetadata"))
+#: Statuses that a hub's controllers write, and nobody else: whole ones, or their fields.
+_STATUS: Mapping[Kind, tuple[str, ...]] = {
+    PLACEMENT: (),
+    PLACEMENT_DECISION: (),
+    MANAGED_CLUSTER_SET: (),
+    MANAGED_CLUSTER_SET_BINDING: (),
+    CLUSTER_POOL: (),
+    CLUSTER_CLAIM: (),
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION: (),
+    CSR: ("conditions",),
+    MULTI_CLUSTER_INGRESS: ("serviceLocations", "trafficBlockClusters"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deciders:
+    """What the policies of a fleet decide of clusters.
+
+    `conditions` are condition types, `taints` kind, key, effect and value of taints; `latching` the ClusterTaintPolicy
+    that latches a taint, by key and effect; `remedies` who asks for an action: its name and clusters (None: all).
+    """
+
+    conditions: frozenset[str]
+    taints: frozenset[tuple[str, str, str, str]]
+    latching: Mapping[tuple[str, str], str]
+    remedies: Mapping[str, tuple[tuple[str, frozenset[str] | None], ...]]
+
+    @classmethod
+    def of(cls, objects: Mapping[ObjectId, Object]) -> "Deciders":
+        """Read the policies among a fleet's objects, and those of the bundle that it does not replace."""
+        known = {**builtin_objects(), **objects}
+        taints = {
+            (kind, *_identity(taint))
+            for obj in _of(known, TAINT_POLICY)
+            for kind in _kinds(obj)
+            for taint in mappings_at(obj.body, "spec", "taints")
+        }
+        latching = {
+            (str(taint.get("key")), str(taint.get("effect"))): obj.id.name
+            for obj in _of(known, CLUSTER_TAINT_POLICY)
+            for taint in mappings_at(obj.body, "spec", "taints")
+        }
+        remedies: dict[str, list[tuple[str, frozenset[str] | None]]] = {}
+        for obj in _of(known, REMEDY):
+            names = dig(obj.spec, "clusterAffinity", "clusterNames")
+            clusters = frozenset(map(str, names)) if isinstance(names, list) and names else None
+            for action in obj.spec.get("actions") or ():
+                remedies.setdefault(str(action), []).append((obj.id.name, clusters))
+        types = frozenset(type_of(obj) for obj in _of(known, CONDITION_POLICY))
+        return cls(types | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()})
+
+
+def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
+    return (obj for id_, obj in sorted(objects.items()) if (id_.group, id_.kind) == (kind.group, kind.name))
+
+
+def _kinds(policy: Object) -> Iterable[str]:
+    kind = dig(policy.spec, "target", "kind")
+    return [kind] if isinstance(kind, str) else [cluster.name for cluster in CLUSTERS]
+
+
+def with_adopted(
+    objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
+) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree]]:
+    """Return the objects as inputs, and what the last run derived with what a hub had decided of the new ones."""
+    deciders = Deciders.of(objects)
+    found, past = dict(objects), dict(previous)
+    for id_, obj in objects.items():
+        if obj.kind not in _STATUS and obj.kind not in (*CLUSTERS, CLUSTER_DEPLOYMENT):
+            continue
+        if id_ not in previous and (body := _served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
+            past[id_] = decided
+        if obj.kind in CLUSTERS:
+            found[id_] = _without_derived_taints(obj, deciders)
+        elif obj.kind is PLACEMENT_DECISION and _placement(obj) in objects:
+            del found[id_]
+    return found, past
+
+
+def _placement(decision: Object) -> ObjectId:
+    return PLACEMENT.id(decision.labels.get(_PLACEMENT_LABEL, ""), decision.id.namespace)
+
+
+def _served(obj: Object) -> Tree:
+    """The object as a hub serves it, without agents' and provisioners' reports; None where nobody says it whole."""
+    bodies = [
+        part.body
+        for part in obj.parts
+        if not part.source.ref and (obj.kind is PLACEMENT_DECISION or "spec" in part.body)
+    ]
+    return reduce(lambda left, right: merge(left, right, obj.kind.list_keys, []), bodies) if bodies else None
+
+
+def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
+    """Return what of an object a hub's controllers decided, as muster would have derived it; None for nothing."""
+    if kind in CLUSTERS:
+        sections = _of_cluster(kind, body, deciders)
+    elif kind is CLUSTER_DEPLOYMENT:
+        sections = _of_deployment(body)
+    else:
+        fields = _STATUS.get(kind)
+        status = mapping_at(body, "status") if fields is not None else {}
+        sections = {"status": {name: status[name] for name in fields or status if name in status}}
+        if kind is CLUSTER_CLAIM and (cluster := dig(body, "spec", "namespace")):
+            sections["spec"] = {"namespace": cluster}
+        if kind is PLACEMENT_DECISION:
+            sections["metadata"] = _kept(body, "labels", "ownerReferences")
+    present = {name: section for name, section in sections.items() if section}
+    if not present:
+        return None
+    metadata = {**present.pop("metadata", {}), **_kept(body, "name", "namespace")}
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata, **present}
+
+
+def _kept(body: Tree, *names: str) -> Tree:
+    metadata = mapping_at(body, "metadata")
+    return {name: metadata[name] for name in names if name in metadata}
+
+
+def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
+    """Taints with their times, decided conditions and remedy actions, with muster's bookkeeping of both."""
+    taints = [taint for taint in mappings_at(body, "spec", "taints") if taint.get("timeAdded") is not None]
+    status: Tree = {}
+    conditions = mappings_at(body, "status", "conditions")
+    if found := [c for c in conditions if c.get("type") in deciders.conditions and "lastTransitionTime" in c]:
+        status["conditions"] = found
+    own: Tree = {}
+    if actions := [action for action in dig(body, "status", "remedyActions") or () if isinstance(action, str)]:
+        status["remedyActions"] = sorted(set(actions))
+        name = dig(body, "metadata", "name")
+        own["remedies"] = [
+            {"action": action, "remedy": remedy}
+            for action in status["remedyActions"]
+            for remedy, clusters in deciders.remedies.get(action, ())
+            if clusters is None or name in clusters
+        ]
+    latched = [
+        {"key": taint["key"], "effect": taint["effect"], "policy": policy}
+        for taint in taints
+        if (policy := deciders.latching.get((str(taint.get("key")), str(taint.get("effect"))))) is not None
+    ]
+    if latched and kind is KARMADA_CLUSTER:
+        own["latched"] = latched
+    if own := {name: value for name, value in own.items() if value}:
+        status["muster"] = own
+    return {"spec": {"taints": taints} if taints else {}, "status": status}
+
+
+def _of_deployment(body: Tree) -> dict[str, Tree]:
+    """The cluster of a pool is the pool's, as muster would have made it; any other is a person's."""
+    if not dig(body, "spec", "clusterPoolRef"):
+        return {}
+    spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in _PROVISIONED}
+    metadata = _kept(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
+    return {"metadata": metadata, "spec": spec}
+
+
+def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
+    """A cluster without the taints that policies decide: in a file they are a hub's past, and nobody's wish.
+
+    A taint that a ClusterTaintPolicy may also add is one where it says when it was added, which people do not write.
+    """
+    taints = dig(obj.body, "spec", "taints")
+    if not isinstance(taints, list):
+        return obj
+    own = [taint for taint in taints if not _is_decided(obj, taint, deciders)]
+    return obj if len(own) == len(taints) else replace(obj, body={**obj.body, "spec": {**obj.spec, "taints": own}})
+
+
+def _is_decided(obj: Object, taint: Tree, deciders: Deciders) -> bool:
+    if not isinstance(taint, dict):
+        return False
+    key, effect, value = _identity(taint)
+    latched = obj.kind is KARMADA_CLUSTER and (key, effect) in deciders.latching and taint.get("timeAdded") is not None
+    return latched or (obj.kind.name, key, effect, value) in deciders.taints
+
+
+def _identity(taint: Tree) -> tuple[str, str, str]:
+    return str(taint.get("key")), str(taint.get("effect")), str(taint.get("value") or "")
+
+
+__all__ = ["Deciders", "decided_by_hub", "with_adopted"]

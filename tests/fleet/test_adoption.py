@@ -1,0 +1,233 @@
+"""The day on which objects of a live hub move in: no clock restarts, no cluster moves, and no fault is found."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import muster
+from muster.model.tree import Tree, dig
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LONG_AGO = "2025-06-01T08:00:00Z"
+
+CLUSTER = f"""\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: eu-1
+  creationTimestamp: "2025-01-01T00:00:00Z"
+  generation: 7
+  labels: {{cluster.open-cluster-management.io/clusterset: default}}
+spec:
+  hubAcceptsClient: true
+  leaseDurationSeconds: 60
+  taints:
+  - {{key: cluster.open-cluster-management.io/unreachable, effect: NoSelect, timeAdded: "{LONG_AGO}"}}
+  - {{key: gpu, value: a100, effect: NoSelect, timeAdded: "{LONG_AGO}"}}
+status:
+  capacity: {{cpu: "8"}}
+  conditions:
+  - type: HubAcceptedManagedCluster
+    status: "True"
+    reason: HubClusterAdminAccepted
+    message: Accepted by hub cluster admin
+    lastTransitionTime: "{LONG_AGO}"
+  - type: ManagedClusterJoined
+    status: "True"
+    reason: ManagedClusterJoined
+    message: Managed cluster joined
+    lastTransitionTime: "{LONG_AGO}"
+  - type: ManagedClusterConditionAvailable
+    status: Unknown
+    reason: ManagedClusterLeaseUpdateStopped
+    message: Registration agent stopped updating its lease.
+    lastTransitionTime: "{LONG_AGO}"
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {{name: managed-cluster-lease, namespace: eu-1}}
+spec: {{renewTime: "2025-06-01T07:55:00Z", leaseDurationSeconds: 60, holderIdentity: managed-cluster-lease}}
+"""
+
+PLACED = """\
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: default, namespace: shop}
+spec: {clusterSet: default}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: web, namespace: shop}
+spec: {numberOfClusters: 1}
+status: {numberOfSelectedClusters: 1}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata:
+  name: web-decision-1
+  namespace: shop
+  labels:
+    cluster.open-cluster-management.io/placement: web
+    cluster.open-cluster-management.io/decision-group-index: "0"
+    cluster.open-cluster-management.io/decision-group-name: ""
+status: {decisions: [{clusterName: eu-2, reason: ""}]}
+"""
+
+
+class Repository:
+    """A directory that is evaluated again and again, what was derived staying in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def reconcile(self, now: datetime = NOON) -> muster.Run:
+        """Evaluate, and keep what follows."""
+        run = muster.evaluate(self.root, now)
+        for path, text in run.files.items():
+            if text is None:
+                (self.root / path).unlink()
+            else:
+                self.write(path, text)
+        return run
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """An empty one."""
+    return Repository(tmp_path)
+
+
+def derived(run: muster.Run, kind: str, name: str) -> Tree:
+    """The object as it stands."""
+    return next(body for body in run.objects if (body["kind"], body["metadata"]["name"]) == (kind, name))
+
+
+def healthy(name: str) -> str:
+    """A cluster of the same hub that is well."""
+    text = CLUSTER.replace("eu-1", name).replace("2025-06-01T07:55:00Z", "2026-01-01T11:59:50Z")
+    text = text.replace("status: Unknown", 'status: "True"')
+    return text.replace("ManagedClusterLeaseUpdateStopped", "ManagedClusterAvailable")
+
+
+def times(body: Tree) -> set[str]:
+    """Every time at which a taint or a condition of an object changed."""
+    taints = dig(body, "spec", "taints") or ()
+    return {c["lastTransitionTime"] for c in dig(body, "status", "conditions")} | {t["timeAdded"] for t in taints}
+
+
+def test_no_clock_restarts(repository: Repository) -> None:
+    repository.write("hub.yaml", CLUSTER)
+    run = repository.reconcile()
+    assert [found for found in run.findings if found.severity.name != "NOTE"] == []
+    body = derived(run, "ManagedCluster", "eu-1")
+    assert times(body) - {LONG_AGO} <= {"2026-01-01T12:00:00Z"}, "only a condition that the hub did not have is new"
+    since = {c["type"]: c["lastTransitionTime"] for c in body["status"]["conditions"]}
+    assert since.pop("ManagedClusterConditionClockSynced", "") in ("", "2026-01-01T12:00:00Z")
+    assert set(since.values()) == {LONG_AGO}
+    assert body["metadata"]["generation"] == 7
+    assert repository.reconcile().files == {}
+
+
+def test_a_built_in_taint_in_a_file_keeps_nobody_away_for_ever(repository: Repository) -> None:
+    repository.write("hub.yaml", CLUSTER)
+    repository.reconcile()
+    back = CLUSTER.replace("2025-06-01T07:55:00Z", "2026-01-01T12:59:50Z").replace("status: Unknown", 'status: "True"')
+    repository.write("hub.yaml", back)
+    run = repository.reconcile(NOON.replace(hour=13))
+    taints = [(t["key"], t["timeAdded"]) for t in derived(run, "ManagedCluster", "eu-1")["spec"]["taints"]]
+    assert taints == [("gpu", LONG_AGO)], "the hub's taint went with the silence, the person's stays"
+    assert [found for found in run.findings if found.severity.name != "NOTE"] == []
+
+
+def untainted(*documents: str) -> str:
+    """The documents without a person's taint."""
+    taint = f'  - {{key: gpu, value: a100, effect: NoSelect, timeAdded: "{LONG_AGO}"}}\n'
+    return "---\n".join(documents).replace(taint, "")
+
+
+def test_no_cluster_moves(repository: Repository) -> None:
+    repository.write("hub.yaml", untainted(healthy("eu-1"), healthy("eu-2"), healthy("eu-3"), PLACED))
+    run = repository.reconcile()
+    assert dig(derived(run, "PlacementDecision", "web-decision-1"), "status", "decisions") == [
+        {"clusterName": "eu-2", "reason": ""}
+    ]
+    assert repository.reconcile().files == {}
+
+
+def test_a_stale_decision_in_a_file_holds_nothing_back(repository: Repository) -> None:
+    repository.write("a.yaml", untainted(healthy("eu-1"), PLACED))
+    repository.write("b.yaml", untainted(healthy("eu-2")))
+    repository.reconcile()
+    (repository.root / "b.yaml").unlink()
+    run = repository.reconcile()
+    assert dig(derived(run, "PlacementDecision", "web-decision-1"), "status", "decisions") == [
+        {"clusterName": "eu-1", "reason": ""}
+    ]
+
+
+def test_what_an_agent_says_is_a_report_and_no_past(repository: Repository) -> None:
+    declared, _, _ = CLUSTER.partition("status:\n")
+    said = CLUSTER[CLUSTER.index("status:\n") : CLUSTER.index("---\n")]
+    repository.write("cluster.yaml", declared)
+    repository.write("observed.yaml", f"{declared.partition('spec:')[0].partition('  creation')[0]}{said}")
+    run = repository.reconcile()
+    since = {c["type"]: c["lastTransitionTime"] for c in derived(run, "ManagedCluster", "eu-1")["status"]["conditions"]}
+    assert since["HubAcceptedManagedCluster"] == "2026-01-01T12:00:00Z"
+
+
+KARMADA = f"""\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {{name: member}}
+spec:
+  syncMode: Push
+  taints:
+  - {{key: cluster.karmada.io/not-ready, effect: NoSchedule, timeAdded: "{LONG_AGO}"}}
+  - {{key: drain, effect: NoExecute, timeAdded: "{LONG_AGO}"}}
+status:
+  remedyActions: [TrafficControl]
+  conditions:
+  - {{type: Ready, status: "False", reason: ClusterNotReady, message: m, lastTransitionTime: "{LONG_AGO}"}}
+---
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {{name: not-ready}}
+spec:
+  decisionMatches: [{{clusterConditionMatch: {{conditionType: Ready, operator: Equal, conditionStatus: "False"}}}}]
+  actions: [TrafficControl]
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterTaintPolicy
+metadata: {{name: drain}}
+spec:
+  addOnConditions: [{{conditionType: Ready, operator: In, statusValues: ["False"]}}]
+  removeOnConditions: [{{conditionType: Ready, operator: In, statusValues: ["True"]}}]
+  taints: [{{key: drain, effect: NoExecute}}]
+---
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {{name: fleet}}
+spec: {{taints: {{allowNoExecute: true}}}}
+"""
+
+
+def test_a_karmada_control_plane_moves_in(repository: Repository) -> None:
+    repository.write("karmada.yaml", KARMADA)
+    run = repository.reconcile()
+    assert [found for found in run.findings if found.severity.name != "NOTE"] == []
+    body = derived(run, "Cluster", "member")
+    assert times(body) == {LONG_AGO}
+    assert body["status"]["remedyActions"] == ["TrafficControl"]
+    assert repository.reconcile().files == {}
+    repository.write("karmada.yaml", KARMADA.replace('Ready, status: "False"', 'Ready, status: "True"'))
+    for minute in (1, 2, 3):
+        run = repository.reconcile(NOON.replace(minute=minute))
+    body = derived(run, "Cluster", "member")
+    assert dig(body, "spec", "taints") in (None, []), "the policy takes off what it had latched on the hub"
+    assert not dig(body, "status", "remedyActions")
