@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from muster.answers.watch import Watcher
+from muster.gitio.repository import open_repository
 from muster.model.times import format_time
 from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.decide.pools.playing import HIVE, Play
 from tests.support.git import Repo, new_repository
 
 PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measurement
@@ -95,3 +98,28 @@ def test_with_a_remote_it_fetches_and_pushes(tmp_path: Path) -> None:
         line_with(process, "1 cluster Unknown")
     assert "derived/managedclusters/b.yaml" in origin.paths("main")
     assert engine.status() == []
+
+
+def test_it_sleeps_until_a_whole_second(tmp_path: Path) -> None:
+    """A limit that ends at a fraction of a second is due at the next whole one; before that, looking is in vain."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    conditions = [
+        {"type": "Hibernating", "status": "False", "reason": "Resuming", "lastTransitionTime": f"{now:%FT%T}.25Z"}
+    ]
+    play = Play()
+    play.fleet()
+    play.pool(size=1, runningCount=1, powerstateTransitionToRunningTimeout="5m")
+    play.settle("00:00")
+    play.put("reports/ci-1.yaml", {
+        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": "ci-1", "namespace": "ci-1"},
+        "spec": {"installed": True}, "status": {"powerState": "WaitingForNodes", "conditions": conditions},
+    })  # fmt: skip
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit(dict(play.files))
+    watcher = Watcher(open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), lambda _: None)
+    watcher.look()
+    before = datetime.now(UTC)
+    wakes = timedelta(seconds=watcher.pause())
+    after = datetime.now(UTC)
+    due = now + timedelta(minutes=5, seconds=1)
+    assert before + wakes - timedelta(milliseconds=1) <= due <= after + wakes + timedelta(milliseconds=1)
