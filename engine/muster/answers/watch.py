@@ -21,7 +21,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.model.finding import Severity
 from muster.model.ids import ObjectId
-from muster.model.times import format_time
+from muster.model.times import format_time, second_at
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
@@ -32,7 +32,6 @@ DEAF_SECONDS = 5.0
 #: When objects that did not come to rest are tried again: time alone may end it.
 TRY_REST_AGAIN = timedelta(minutes=5)
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
-_SECOND = timedelta(seconds=1)
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -94,9 +93,9 @@ class Watcher:
         """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
         instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
         exactly = datetime.now(UTC)
-        due = min(instants, default=exactly + LONGEST_SLEEP)
-        until = due.replace(microsecond=0) + (_SECOND if due.microsecond else timedelta(0)) - exactly
-        return max(0.0, min(until, LONGEST_SLEEP).total_seconds())
+        due = second_at(min(instants, default=None))
+        until = LONGEST_SLEEP if due is None else min(due - exactly, LONGEST_SLEEP)
+        return max(0.0, until.total_seconds())
 
     def _state(self) -> object:
         tips = tuple((ref.name, ref.commit) for ref in agent_refs(self._repository))

@@ -199,12 +199,18 @@ def test_whole_lives_rest_at_every_instant(seed: int) -> None:
     assert life.machines, "a life without a cluster shows nothing"
 
 
-def test_a_horizon_is_never_in_the_past_though_reports_have_fractions_of_seconds(play: Play) -> None:
+def test_a_horizon_is_a_whole_second_ahead_though_reports_have_fractions(play: Play) -> None:
     own_cluster(play)
     play.report("mine", "Running", "06:00")
     play.files["reports/mine.yaml"] = play.files["reports/mine.yaml"].replace("06:00:00Z", "06:00:00.25Z")
+    play.pool(size=1, runningCount=1, powerstateTransitionToRunningTimeout="2h")
+    play.settle("06:01")
+    play.report("ci-1", "WaitingForNodes", "06:01")
+    play.files["reports/ci-1.yaml"] = play.files["reports/ci-1.yaml"].replace("06:01:00Z", "06:01:00.5Z")
+    assert play.settle("06:01:01").horizon == parse_time(at("07:00:01"))
+    still(play, "07:00")
     run = play.settle("07:00:01")
     assert wanted(play, "mine") == "Hibernating"
-    assert run.horizon is None
+    assert run.horizon == parse_time(at("08:01:01"))
     settled = settle(MemorySnapshot(dict(play.files)), parse_time(at("07:00:01")))
     assert settled.files == {}

@@ -18,7 +18,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because
 from muster.model.finding import Finding
-from muster.model.times import format_time
+from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
 
 ASKED = "powerStateSince"
@@ -73,7 +73,7 @@ class ClusterPass:
         if self.now >= wait.deadline:
             ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
         else:
-            ledger.set(cluster.id, path, ledger.value(cluster.id, path), _TIMEOUT, wait.deadline)
+            ledger.set(cluster.id, path, ledger.value(cluster.id, path), _TIMEOUT, second_at(wait.deadline))
 
     @staticmethod
     def _stated_before(cluster: Cluster, before: dict[str, Tree]) -> dict[str, Tree]:
