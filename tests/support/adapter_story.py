@@ -32,7 +32,10 @@ def adapter_story(example: Path) -> Iterator[tuple[datetime, Mapping[str, str]]]
     first = {path: _at_first(text) for path, text in last.items()}
     workers = f"{POOLS}nodepools/workers.yaml"
     broken = (f"{POOLS}reports/gpu.hypershift.yaml", "clusters/ap/prod-ap-1/reports/dns.yaml")
-    yield parse_time("2026-01-01T11:30:00Z"), {**first, workers: last[workers]}
+    # The node pools come first: what was said before an object came to be does not count for it.
+    pools = {path: text for path, text in {**first, workers: last[workers]}.items() if "nodepools/" in path}
+    yield parse_time("2026-01-01T11:27:00Z"), pools
+    yield parse_time("2026-01-01T11:30:00Z"), {path: text for path, text in first.items() if path not in pools}
     yield parse_time("2026-01-01T11:45:00Z"), {path: _broken(first[path]) for path in broken}
     changed = {path: (example / path).read_text(encoding="utf-8") for path in CHANGED}
     pools = {path: last[path] for path in last if "nodepools/" in path}

@@ -56,7 +56,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), ("status", "muster", "leaseShortened"))),),
     "reports": (
         ((ADAPTER_REPORT,), (_STATUS,)),
-        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"),)),
+        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
     ),
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided

@@ -40,7 +40,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
     """
     reading = read(snapshot)
     findings = list(reading.findings)
-    broken = set(reading.broken)
+    broken, undeclared = set(reading.broken), set[ObjectId]()
     previous, derived_paths = _previous(reading)
     objects: dict[ObjectId, Object] = {}
     inputs = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
@@ -49,6 +49,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
         if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
             if not (reading.unidentified and id_ in previous):
                 findings.append(messages.undeclared(id_, parts[0]))
+                undeclared.add(id_)
                 continue
             broken.add(id_)  # its declaration may be in the file that cannot be read; its agent is heard all the same
         assembled = attempt(parts[0], partial(joined, id_, parts))
@@ -75,6 +76,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
         builtin={id_: obj for id_, obj in builtin_objects().items() if id_ not in objects},
         broken=frozenset(broken),
         unidentified=reading.unidentified,
+        undeclared=frozenset(undeclared),
         asked=inputs.asked,
         findings=tuple(findings),
         derived_files=reading.derived_files,

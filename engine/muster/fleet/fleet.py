@@ -45,6 +45,7 @@ class Fleet:
     compiled: Compiled = NOTHING
     broken: frozenset[ObjectId] = frozenset()
     unidentified: bool = False
+    undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/

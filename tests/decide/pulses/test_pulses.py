@@ -23,6 +23,17 @@ kind: ManagedCluster
 metadata: {name: c1, labels: {team: a}}
 spec: {hubAcceptsClient: true}
 """
+REPORT = """\
+apiVersion: muster.dev/v1alpha1
+kind: AdapterReport
+metadata: {name: dns, namespace: c1}
+spec:
+  resource: {kind: ManagedCluster, name: c1}
+  adapter: dns
+  observed_generation: 1
+  observed_time: "2026-01-01T11:59:00Z"
+  conditions: [{type: Available, status: "True"}, {type: Applied, status: "True"}, {type: Health, status: "True"}]
+"""
 POLICY = """\
 apiVersion: muster.dev/v1alpha1
 kind: PulsePolicy
@@ -124,3 +135,36 @@ def test_the_same_pulse_has_the_same_id_until_it_went_out(tmp_path: Path) -> Non
     assert one.pulses[0]["id"] == other.pulses[0]["id"]
     sent: Mapping[PulseKey, Published] = {PulseKey(MANAGED_CLUSTER.id("c1"), "adapters-pulses"): Published(1, NOON)}
     assert evaluated(tmp_path, 60, sent).pulses[0]["id"] != one.pulses[0]["id"]
+
+
+def test_pulses_of_a_predecessor_are_not_remembered(tmp_path: Path) -> None:
+    """A cluster that is made again is announced as new, at once, and by an event that nobody has seen before."""
+    settings, cluster = FLEET.split("---\n")
+    files = tmp_path / "files"
+    files.mkdir()
+
+    def looked(seconds: int, memory: Memory, *, cluster_there: bool) -> Run:
+        (files / "fleet.yaml").write_text(settings, encoding="utf-8")
+        (files / "report.yaml").write_text(REPORT, encoding="utf-8")
+        (files / "c.yaml").write_text(cluster if cluster_there else "# gone\n", encoding="utf-8")
+        run = evaluate_snapshot(open_snapshot(files), NOON + timedelta(seconds=seconds), memory)
+        for path, text in run.files.items():
+            (files / path).parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                (files / path).unlink()
+            else:
+                (files / path).write_text(text, encoding="utf-8")
+        return run
+
+    memory: dict[PulseKey, Published] = {}
+    looked(0, memory, cluster_there=False)  # the fleet is there, and so the cluster's age is known
+    seen = []
+    for seconds in (1, 4):
+        looked(seconds - 1, memory, cluster_there=False)
+        (pulse,) = looked(seconds, memory, cluster_there=True).fleet.pulses
+        assert pulse.sent is not None
+        assert pulse.reason == "new-resource"
+        memory[PulseKey(pulse.object, pulse.policy)] = pulse.sent
+        seen.append(pulse.event["id"])
+        assert not looked(seconds + 1, memory, cluster_there=True).fleet.pulses
+    assert seen[0] != seen[1]

@@ -91,7 +91,8 @@ def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
         claims_on={key: tuple(waiting) for key, waiting in claims_on.items()},
         gone=frozenset(gone),
         lost_claims=lost,
-        names=frozenset(id_.name for id_ in clusters),
+        # What a provisioner still says of a cluster that is gone would be taken for the word on a new one of its name.
+        names=frozenset(id_.name for id_ in (*clusters, *fleet.undeclared) if id_.kind == CLUSTER_DEPLOYMENT.name),
         namesakes=namesakes,
     )
 

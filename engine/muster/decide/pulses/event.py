@@ -23,15 +23,17 @@ _NAMESPACE = UUID("6f0e6a2c-6a39-4f0b-9c55-3f2b8a2d9c10")
 
 
 def pulse_event(
-    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime
-) -> Tree:
-    """Return the event of a pulse as JSON would carry it. `scope` has `reason` and `generation` in it."""
+    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime,
+    created: Tree = None,
+) -> Tree:  # fmt: skip
+    """Return the event of a pulse as JSON would carry it. `scope` has `reason` and `generation` in it; `created` is
+    when the object came to be, as text, where that is known."""
     from cloudevents.core.formats.json import JSONFormat
     from cloudevents.core.v1.event import CloudEvent
 
     attributes: dict[str, object] = {
         "specversion": "1.0",
-        "id": event_id(policy, id_, scope, last),
+        "id": event_id(policy, id_, scope, last, created),
         "source": policy.event.source or SOURCE,
         "type": policy.event.type or TYPE.format(kind=id_.kind.lower()),
         "subject": str(id_),
@@ -45,15 +47,18 @@ def pulse_event(
     return document
 
 
-def event_id(policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None) -> str:
+def event_id(
+    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, created: Tree = None
+) -> str:
     """Return a UUID that is the same for every attempt at one pulse, and another for every pulse.
 
-    Where nothing is remembered, the last word of the adapters tells one pulse from the next.
+    Where nothing is remembered, the last word of the adapters tells one pulse from the next, and the time at which the
+    object came to be its first one from that of a predecessor.
     """
     reports = scope["reports"]
     assert isinstance(reports, list)
     heard = max((report["observed_time"] for report in reports), default="never")
-    since = "never" if last is None else format_time(last.time)
+    since = str(created or "never") if last is None else format_time(last.time)
     return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, heard))))
 
 

@@ -13,6 +13,7 @@ from functools import partial
 
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import earliest, pause, unanswered
 from muster.decide.scope import Scopes, generation_of
@@ -51,7 +52,8 @@ def _of_object(
     scopes: Scopes, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
 ) -> Iterator[Pulse | Decision]:
     """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
-    now, last = scopes.clock.now, scopes.fleet.published.get(PulseKey(obj.id, policy.id.name))
+    now = scopes.clock.now
+    last = of_this(scopes.fleet, obj.id, scopes.fleet.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.fleet, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
     rule, scope = _asked(scopes, policy, base, last)
@@ -64,7 +66,8 @@ def _of_object(
     if wait is not None and wait > now:
         yield from _later(policy, obj, wait if flips is None else min(wait, flips))
         return
-    event = pulse_event(policy, obj.id, {**scope, "reason": rule.reason}, last, now)
+    since = scopes.fleet.now(obj.id, *CREATED)
+    event = pulse_event(policy, obj.id, {**scope, "reason": rule.reason}, last, now, since)
     sent = Published(generation, now, waiting + 1)
     because = Because(f"{policy.label}#{rule.name}", text=rule.reason)
     horizon = _after(scopes, policy, base, sent)

@@ -71,7 +71,8 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What a report is judged against: the object's name for messages, the cluster that it is or belongs to and its
-    generation (None where there is no such object), what this adapter has said before, the instant and the limits."""
+    generation (None where there is no such object), what this adapter has said before, the instant and the limits, and
+    since when the object is there (None: nobody knows)."""
 
     target: str
     cluster: str
@@ -79,6 +80,7 @@ class Situation:
     stored: Accepted | None
     now: datetime
     limits: Limits
+    since: datetime | None = None
 
 
 Rule: TypeAlias = Callable[[Report, Situation], Verdict | None]
@@ -128,6 +130,13 @@ def _other_cluster(report: Report, at: Situation) -> Verdict | None:
     return Verdict("OtherCluster", text)
 
 
+def _earlier_object(report: Report, at: Situation) -> Verdict | None:
+    """What was said of another object of that name, which is gone, does not count for the one that took its place."""
+    if at.since is None or report.time >= at.since:
+        return None
+    return Verdict("BeforeObject", f"It was made before {at.target} came to be.")
+
+
 def _future_generation(report: Report, at: Situation) -> Verdict | None:
     if at.generation is None or report.generation <= at.generation:
         return None
@@ -172,6 +181,7 @@ RULES: Sequence[Rule] = (
     _out_of_time,
     _no_such_object,
     _other_cluster,
+    _earlier_object,
     _future_generation,
     _stale_generation,
     _stale_time,

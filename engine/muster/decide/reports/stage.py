@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
 from muster.decide.reports.accepted import (
     RULE,
@@ -50,6 +51,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     keys = sorted({*stored, *incoming})
     yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
     yield from _spec_changes(fleet, now)
+    yield from creations(fleet, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,10 @@ def _situation(fleet: Fleet, target: ObjectId, stored: Accepted | None, now: dat
     unseen = obj is None and fleet.unidentified and target in fleet.previous
     generation = generation_of(fleet, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
-    return Situation(str(target), cluster, generation, stored, now, limits)
+    since = None if generation is None else came_to_be(fleet, target, now)
+    if stored is not None and since is not None and stored.time < since:
+        stored = None  # it was about a predecessor
+    return Situation(str(target), cluster, generation, stored, now, limits, since)
 
 
 def _spec_changes(fleet: Fleet, now: datetime) -> Iterator[Decision]:

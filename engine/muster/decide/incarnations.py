@@ -1,0 +1,66 @@
+"""Incarnations: when an object came to be, so that nothing said of its predecessor counts for it.
+
+A cluster or NodePool that is removed and made again under the same name is another object. What was derived of the
+first goes with it; what adapters said of it, and which pulses went out, lies elsewhere and may still be there. So it is
+remembered when an object was first derived: what is older is not about it.
+
+* `metadata.creationTimestamp` in a file says it better: an object that moves in from a live hub is as old as it says,
+  and one that says it is younger than muster remembers was made again in between.
+* On a fleet's first run, where nothing has been derived, every object was there before muster; nobody knows since when,
+  and everything that is said of it counts.
+* An object that no run saw missing, and that says nothing of its age, was edited.
+
+It is remembered where adapters are used at all, and changes with the object alone.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.decide.reports.accepted import TARGETS, required_adapters
+from muster.fleet.fleet import Fleet
+from muster.model.decision import Because, Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT
+from muster.model.published import Published
+from muster.model.times import format_time, try_time
+from muster.model.tree import dig
+
+CREATED: Path = ("status", "muster", "created")
+_BECAUSE = Because("reports", text="when the object came to be; what was said before is not about it")
+
+
+def came_to_be(fleet: Fleet, id_: ObjectId, now: datetime) -> datetime | None:
+    """When an object came to be; None where it was there before anybody took note."""
+    obj = fleet.objects.get(id_)
+    written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
+    if written is not None and written > now:
+        written = None
+    if id_ in fleet.previous:
+        known = try_time(fleet.before(id_, *map(str, CREATED)))
+        return max((instant for instant in (known, written) if instant is not None), default=None)
+    return written if written is not None or not fleet.previous else now
+
+
+def creations(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+    """Remember when the objects came to be that adapters report on."""
+    if not _uses_adapters(fleet):
+        return
+    for kind in TARGETS.values():
+        for obj in fleet.of(kind):
+            if (since := came_to_be(fleet, obj.id, now)) is not None:
+                yield Decision(obj.id, CREATED, format_time(since), _BECAUSE)
+
+
+def _uses_adapters(fleet: Fleet) -> bool:
+    if any(required_adapters(fleet, kind) for kind in TARGETS.values()):
+        return True
+    reports = (ADAPTER_REPORT.group, ADAPTER_REPORT.name)
+    return any((id_.group, id_.kind) == reports for ids in (fleet.objects, fleet.previous) for id_ in ids)
+
+
+def of_this(fleet: Fleet, id_: ObjectId, last: Published | None) -> Published | None:
+    """The last pulse of an object; None where it was one of a predecessor."""
+    if last is None or (fleet.previous and id_ not in fleet.previous):
+        return None
+    since = try_time(fleet.now(id_, *CREATED))
+    return None if since is not None and last.time < since else last
