@@ -122,7 +122,8 @@ def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: R
     _, out, err = muster("pulses", "--repo", str(fleet.path), *NOW)
     assert (out, err.splitlines()[0]) == ("", "no pulse is due")
     _, out, _ = muster("get", "reports", "--repo", str(fleet.path), *NOW)
-    assert [line.split()[1:3] for line in out.splitlines()[1:]] == [["dns", "1"], ["validation", "1"]]
+    assert [line.split()[1:3] for line in out.splitlines()[1:-1]] == [["dns", "1"], ["validation", "1"]]
+    assert out.splitlines()[-1].startswith("agents heard until ")
 
 
 def test_without_a_repository_a_url_is_enough(muster: Run, fleet: Repo, tmp_path: Path) -> None:

@@ -119,6 +119,12 @@ def _report(body: Tree) -> dict[str, tuple[str, str]]:
     return {"report": (str(accepted.get("observed_time")), told)}
 
 
+def _agent_ref(body: Tree) -> dict[str, tuple[str, str]]:
+    """The ref that a cluster's agents speak through."""
+    ref = dig(body, "status", "muster", "agentRef")
+    return {"agent ref": (str(ref), "")} if ref else {}
+
+
 def _pools(body: Tree) -> dict[str, tuple[str, str]]:
     """What a pool does with its clusters and claims."""
     if dig(body, "kind") == "ClusterClaim":
@@ -149,7 +155,18 @@ def _why_broken(body: Tree) -> str:
 
 
 #: One entry per sort of fact. A stage that decides something new that people should see adds one.
-FACTS: list[Facts] = [_report, _conditions, _taints, _remedies, _blocks, _held, _pending, _pools, _generation]
+FACTS: list[Facts] = [
+    _report,
+    _conditions,
+    _taints,
+    _remedies,
+    _blocks,
+    _held,
+    _pending,
+    _pools,
+    _agent_ref,
+    _generation,
+]
 
 #: The condition by which a kind is judged at a glance, and the word for each status.
 _HEADLINES = {

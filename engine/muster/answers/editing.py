@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from muster.answers.evaluate import check_snapshot
 from muster.answers.landing import find_ground, land
+from muster.answers.listening import READER, hear_at
 from muster.answers.overlay import Overlay
 from muster.answers.reconcile import Attempts
 from muster.fleet.fleet import Fleet
@@ -132,7 +133,8 @@ def commit_edit(
     """
     for _ in attempts():
         ground = find_ground(repository, branch, remote)
-        snapshot = open_commit(repository, ground.base)
+        # What agents ask for is in their refs: a proposal that is not here could not be accepted.
+        snapshot = open_commit(repository, ground.base, hear_at(repository, ground.base, READER, asked=remote))
         draft = Draft(check_snapshot(snapshot))
         change(draft)
         if not draft.texts:

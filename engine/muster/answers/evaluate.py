@@ -15,12 +15,13 @@ from muster.decide.garbage import without_collection
 from muster.decide.render import Rendered, changed, render
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet, sorted_objects
+from muster.fleet.hearing import hear
 from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory
-from muster.model.snapshot import Snapshot
+from muster.model.snapshot import Snapshot, agents_of
 from muster.model.tree import Tree
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
@@ -96,7 +97,8 @@ def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     """Evaluate a directory (no git needed), or a repository at a revision, at the instant `now`.
 
     A repository remembers which pulses it has published; a directory does not, so its pulses follow from generations
-    and reports alone.
+    and reports alone. Nor has it agents' refs: clusters that spoke through such refs at the last run keep what was
+    derived of them, and a finding says so. The network is never asked.
 
     `now` must carry a time zone; fractions of a second are dropped. Raises `muster.gitio.RepositoryError` where
     there is nothing to read; everything that is wrong inside is a finding.
@@ -119,7 +121,7 @@ def evaluate_snapshot(
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
-        fleet = check_snapshot(snapshot)
+        fleet = hear(check_snapshot(snapshot), agents_of(snapshot))
         broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
         fleet = replace(fleet, published=published, broken=broken, findings=findings)
         return Run(pipeline.run(fleet, instant), instant, snapshot.commit)

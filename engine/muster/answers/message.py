@@ -7,6 +7,7 @@ from muster.answers.change import Change
 from muster.answers.changes import summary
 from muster.answers.evaluate import Run
 from muster.fleet.fleet import Fleet
+from muster.gitio.lastrun import TRAILER
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
 from muster.model.times import format_time
 
@@ -15,8 +16,8 @@ _LONGEST_SUBJECT = 100
 _MOST_LINES = 1000
 
 
-def commit_message(run: Run, found: Sequence[Change]) -> str:
-    """Return the message of the commit that carries out a run."""
+def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
+    """Return the message of the commit that carries out a run; `notes` are lines about the run itself."""
     subject = summary(found)
     if len(subject) > _LONGEST_SUBJECT:
         subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
@@ -26,6 +27,7 @@ def commit_message(run: Run, found: Sequence[Change]) -> str:
     if len(found) > _MOST_LINES:
         body.append(f"… and {len(found) - _MOST_LINES} more")
     body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
+    body.extend(notes)
     trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
     return "\n".join([subject, "", *_plain(body), "", *trailers]) + "\n"
 
@@ -37,7 +39,7 @@ def plain_message(run: Run, files: int) -> str:
 
 
 def _trailers(run: Run) -> list[str]:
-    return [f"Muster-Now: {format_time(run.now)}", f"Muster-Source: {run.commit or 'none'}"]
+    return [f"{TRAILER}: {format_time(run.now)}", f"Muster-Source: {run.commit or 'none'}"]
 
 
 def policies_digest(fleet: Fleet) -> str:

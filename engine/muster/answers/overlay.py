@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Skipped, Snapshot
+from muster.model.snapshot import Agents, Skipped, Snapshot, agents_of
 from muster.model.source import SourceFile
 
 
@@ -24,6 +24,11 @@ class Overlay:
     def skipped(self) -> tuple[Skipped, ...]:
         """What the snapshot below left out."""
         return self.below.skipped
+
+    @property
+    def agents(self) -> Agents:
+        """Which agents the snapshot below could hear."""
+        return agents_of(self.below)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files of both, the written ones in place of those below."""

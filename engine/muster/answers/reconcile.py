@@ -4,16 +4,20 @@ When the branch moved meanwhile, locally or on the remote, the new head is evalu
 answer to another question.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from muster.answers.instants import Instant, writing_instant
 from muster.answers.landing import find_ground, land, target_branch
+from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.message import commit_message, plain_message
 from muster.answers.publish.memory import read_memory
 from muster.answers.settle import Settled, settle
 from muster.fleet.faults import of_stage
+from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
+from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository
@@ -26,9 +30,11 @@ __all__ = ["Attempts", "Reconciled", "reconcile", "target_branch"]
 class Reconciled:
     """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts
     evaluations; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not have
-    what was pushed, empty where it has."""
+    what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided."""
 
     settled: Settled
+    heard: Heard
+    instant: Instant
     commit: str | None
     attempts: int
     pushed: bool = False
@@ -46,15 +52,19 @@ def reconcile(
     branch: str,
     remote: str | None = None,
     attempts: Attempts,
+    ears: Ears = WRITER,
+    back_in_time: bool = False,
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
     `now` is asked once per attempt. With a remote, what is evaluated is its head, or the local one where that is
-    ahead. RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way,
-    the remote refuses, or the branch keeps moving.
+    ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant than the last run's is meant,
+    and committed even where nothing else changes, so that it is the last run's from then on. RepositoryError where the
+    branch does not exist, the two have diverged, a person's edit is in the way, the remote refuses, the branch keeps
+    moving, agents could not be heard, or `now` lies before the last run.
     """
     for attempt in attempts():
-        done = _once(repository, now, branch, remote, attempt)
+        done = _Attempt(repository, now, branch, remote, ears, back_in_time).make(attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -63,32 +73,47 @@ def reconcile(
     )
 
 
-def _message(settled: Settled) -> tuple[str, frozenset[Finding]]:
+def _message(settled: Settled, notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
     """The commit's message; where muster fails to write it, a plain one, and the finding that says so."""
     try:
-        return commit_message(settled.last, settled.changes), frozenset()
+        return commit_message(settled.last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
         told = of_stage("writing the commit message", error, "the commit has a plain one")
         return plain_message(settled.last, len(settled.files)), frozenset((told,))
 
 
-def _once(
-    repository: Repository, now: Callable[[], datetime], branch: str, remote: str | None, attempt: int
-) -> Reconciled | None:
-    """One attempt; None where the branch moved meanwhile."""
-    ground = find_ground(repository, branch, remote)
-    base = ground.base
-    memory = read_memory(repository, remote)
-    settled = settle(open_commit(repository, base), now(), memory.published)
-    if not settled.files:
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What one attempt goes by."""
+
+    repository: Repository
+    now: Callable[[], datetime]
+    branch: str
+    remote: str | None
+    ears: Ears
+    back_in_time: bool
+
+    def make(self, attempt: int) -> Reconciled | None:
+        """Evaluate and land once; None where the branch moved meanwhile."""
+        repository, remote = self.repository, self.remote
+        before = frozenset(ref.cluster for ref in agent_refs(repository)) if remote else frozenset()
+        ground = find_ground(repository, self.branch, remote)
+        base = ground.base
+        heard = hear_at(repository, base, self.ears, asked=remote, before=before)
+        instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
+        memory = read_memory(repository, remote)
+        with open_commit(repository, base, heard) as snapshot:
+            settled = settle(snapshot, instant.now, memory.published)
+            require_heard(repository, settled.first, heard, self.ears)
+        earlier = self.back_in_time and bool(instant.note)
         commit = base
-    else:
-        files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
-        message, faults = _message(settled)
-        settled = replace(settled, faults=settled.faults | faults)
-        commit = build_commit(repository, files, message, base)
-    landed = land(repository, ground, commit, tuple(settled.files))
-    if landed is None:
-        return None
-    made = commit if settled.files else None
-    return Reconciled(settled, made, attempt, landed.pushed, landed.left_behind)
+        if settled.files or earlier:
+            files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            message, faults = _message(settled, [instant.note] if earlier else [])
+            settled = replace(settled, faults=settled.faults | faults)
+            commit = build_commit(repository, files, message, base)
+        landed = land(repository, ground, commit, tuple(settled.files))
+        if landed is None:
+            return None
+        made = commit if commit != base else None
+        return Reconciled(settled, heard, instant, made, attempt, landed.pushed, landed.left_behind)

@@ -18,6 +18,7 @@ from muster.answers.unrest import Unrest, unrest_among
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
+from muster.fleet.messages import AGENT_GONE
 from muster.model.finding import Finding
 from muster.model.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
 from muster.model.published import NOTHING_PUBLISHED, Memory
@@ -46,8 +47,9 @@ class Settled:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that is wrong in the end, sorted by place."""
-        return sorted({*self.last.findings, *self.faults}, key=Finding.sort_key)
+        """All that is wrong in the end, sorted by place; also what only the first pass sees, and changes."""
+        seen = (found for found in self.first.findings if found.code == AGENT_GONE)
+        return sorted({*self.last.findings, *seen, *self.faults}, key=Finding.sort_key)
 
 
 def settle(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Settled:

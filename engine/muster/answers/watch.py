@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from muster.answers.attempts import patient
 from muster.answers.changes import summary
+from muster.answers.listening import WRITER, Ears
 from muster.answers.publish.publish import next_look, publish_due
 from muster.answers.reconcile import Reconciled, reconcile
 from muster.answers.unrest import UNREST
@@ -37,11 +38,21 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class Watcher:
-    """The state of one watch: what was seen last, and when to look again."""
+    """The state of one watch: what was seen last, and when to look again.
 
-    def __init__(self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say) -> None:
-        self._repository, self._branch, self._remote = repository, branch, remote
-        self._interval, self._say = interval, say
+    With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
+    agents' refs are fetched, where the repository has a remote and agents speak through refs.
+    """
+
+    def __init__(
+        self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
+        ears: Ears = WRITER, verbose: bool = False, clock: Callable[[], datetime] | None = None,
+    ) -> None:  # fmt: skip
+        self.repository, self.branch, self._remote = repository, branch, remote
+        self._interval, self.say = interval, say
+        self._ears, self._verbose, self._present = ears, verbose, clock or _present
+        self._fetches = remote is not None
+        self._clock: datetime | None = None
         self._seen: object = None
         self._due: datetime | None = None
         self._next_fetch: datetime | None = None
@@ -50,34 +61,45 @@ class Watcher:
 
     def look(self) -> None:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
-        now = _present()
-        fetching = self._remote is not None and (self._next_fetch is None or now >= self._next_fetch)
+        now = self._present()
+        self._mind_the_clock(now)
+        fetching = self._fetches and (self._next_fetch is None or now >= self._next_fetch)
         try:
             seen = self._state()
             if not fetching and seen == self._seen and (self._due is None or now < self._due):
                 return
-            done = reconcile(self._repository, _present, branch=self._branch, remote=self._remote, attempts=patient())
+            done = reconcile(
+                self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
+                ears=self._ears,
+            )  # fmt: skip
+            self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)
-            publication = publish_due(self._repository, done.settled.last, self._remote)
+            publication = publish_due(self.repository, done.settled.last, self._remote)
             for line in publication.lines():
-                self._say(f"{format_time(done.settled.last.now)} {line}")
+                self.say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
             self._due = self._next(done)
             if publication.failures:
-                again = _present() + PUBLISH_AGAIN
+                again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
             self._back_off()
-            self._say(f"{format_time(_present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
             self._back_off()
-            self._say(f"{format_time(_present())} a fault in muster, not in your fleet: {told(error)}")
-        if self._remote is not None:
-            self._next_fetch = _present() + self._interval
+            self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
+        if self._fetches:
+            self._next_fetch = self._present() + self._interval
+
+    def _mind_the_clock(self, now: datetime) -> None:
+        """Where the clock was set back, what was to happen at an instant of the old one is due now."""
+        if self._clock is not None and now < self._clock:
+            self._due, self._next_fetch = now, None
+        self._clock = now
 
     def _back_off(self) -> None:
         self._failures += 1
-        self._due = _present() + _longer(self._failures)
+        self._due = self._present() + _longer(self._failures)
         self._seen = self._state_or_none()
 
     def _next(self, done: Reconciled) -> datetime | None:
@@ -87,7 +109,7 @@ class Watcher:
         if not done.settled.rested:
             due = min(due or run.now + TRY_REST_AGAIN, run.now + TRY_REST_AGAIN)
         self._hurries = self._hurries + 1 if due is not None and due <= run.now else 0
-        return _present() + _longer(self._hurries) if self._hurries else due
+        return self._present() + _longer(self._hurries) if self._hurries else due
 
     def pause(self) -> float:
         """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
@@ -98,8 +120,8 @@ class Watcher:
         return max(0.0, until.total_seconds())
 
     def _state(self) -> object:
-        tips = tuple((ref.name, ref.commit) for ref in agent_refs(self._repository))
-        return branch_tip(self._repository, self._branch), tips
+        tips = tuple((ref.name, ref.commit) for ref in agent_refs(self.repository))
+        return branch_tip(self.repository, self.branch), tips
 
     def _state_or_none(self) -> object:
         try:
@@ -108,31 +130,33 @@ class Watcher:
             return None
 
     def _tell(self, done: Reconciled) -> None:
+        if self._verbose and done.instant.note:
+            self.say(f"{format_time(done.settled.last.now)} {done.instant.note}")
         if done.commit:
-            self._say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+            self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.left_behind:
-            self._say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
+            self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
         findings = done.settled.findings
         restless = {found.object: found.message for found in findings if found.code == UNREST}
         for id_, message in restless.items():
             if id_ not in self._restless:
-                self._say(f"{format_time(done.settled.last.now)} {message}")
+                self.say(f"{format_time(done.settled.last.now)} {message}")
         self._restless = frozenset(restless)
         errors = [found for found in findings if found.severity is Severity.ERROR and found.code != UNREST]
         if errors and done.commit:
-            self._say(f"  {len(errors)} errors; see muster validate")
+            self.say(f"  {len(errors)} errors; see muster validate")
         for found in errors:
             if is_fault(found):
-                self._say(f"  {found.code}: {found.message}")
+                self.say(f"  {found.code}: {found.message}")
 
 
-def watch(repository: Repository, branch: str, remote: str | None, interval: timedelta, stop: Event, say: Say) -> int:
+def watch(watcher: Watcher, stop: Event) -> int:
     """Run until `stop` is set; return the exit code."""
-    wake = Event()
+    wake, say = Event(), watcher.say
+    repository = watcher.repository
     ears = Thread(target=_listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
     ears.start()
-    watcher = Watcher(repository, branch, remote, interval, say)
-    say(f"watching {branch} of {repository.worktree or repository.git_dir}")
+    say(f"watching {watcher.branch} of {repository.worktree or repository.git_dir}")
     while not stop.is_set():
         wake.clear()
         watcher.look()

@@ -1,6 +1,7 @@
 """`muster export`: what others need of the fleet: a load balancer, or a live hub."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from muster.commands import options
 from muster.commands.cli import FINDINGS
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import reading_of
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
@@ -27,20 +28,23 @@ def command() -> None:
 @click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
 @options.now_option
 @click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
               help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
 @click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
               help="Where the load balancer listens.")  # fmt: skip
 def endpoints(
-    ingress: str | None, repo: Path, rev: str | None, worktree: bool, now: datetime, format_: str, listen: int
-) -> int:
+    ingress: str | None, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, format_: str,
+    listen: int,
+) -> int:  # fmt: skip
     """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
 
     Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
     status.trafficBlockClusters get no requests.
     """
     from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.listening import READER
     from muster.fleet.endpoints import routing
     from muster.model.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
     from muster.model.names import did_you_mean
@@ -50,7 +54,10 @@ def endpoints(
         hint = did_you_mean(format_, load_balancers())
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
     with working("evaluating the fleet"):
-        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now)
+    reading.require_heard(run)
+    reading.tell_age(now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
         report(run.findings)
         click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
@@ -67,19 +74,26 @@ def endpoints(
 @click.argument("target", metavar="[KIND[/NAME]]", required=False)
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
 @options.now_option
 @options.output_option("yaml", "json")
-def objects(target: str | None, repo: Path, rev: str | None, worktree: bool, now: datetime, output: str) -> int:
+def objects(
+    target: str | None, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str
+) -> int:
     """Print whole objects as a live hub takes them, ready for kubectl apply.
 
     What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
     """
     from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.exported import exported
+    from muster.answers.listening import READER
     from muster.output.documents import json_text, yaml_stream
 
     with working("evaluating the fleet"):
-        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now)
+    reading.require_heard(run)
+    reading.tell_age(now, err=True)
     bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
     if output == "json":
         sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))

@@ -1,6 +1,7 @@
 """`muster get`: the fleet now."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -9,18 +10,20 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import reading_of
 
 
 @click.command()
 @click.argument("target", metavar="[KIND[/NAME]]", default="clusters")
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
 @options.now_option
 @options.output_option("table", "yaml", "json")
-def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datetime, output: str) -> int:
+def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str) -> int:
     """Show objects as they are at this instant: inputs and what follows from them."""
     from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.listening import READER
     from muster.model.kinds import BY_NAME
     from muster.output.columns import rows
     from muster.output.documents import json_text, yaml_stream
@@ -28,7 +31,9 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datet
     from muster.output.table import print_table
 
     with working("evaluating the fleet"):
-        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now)
+    reading.require_heard(run)
     objects = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(objects))
@@ -44,4 +49,5 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, now: datet
             click.echo(line)
         if not objects:
             click.echo(f"no {target} here", err=True)
+    reading.tell_age(now, err=output != "table")
     return report(run.findings)

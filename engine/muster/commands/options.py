@@ -62,6 +62,22 @@ def snapshot_options(function: _F) -> _F:
     return click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")(function)
 
 
+def offline_option(function: _F) -> _F:
+    """`--offline`: ask no remote for news of agents."""
+    return click.option("--offline", is_flag=True, help="Ask no remote for agents' refs: what is here counts.")(
+        function
+    )
+
+
+def agents_gone_option(function: _F) -> _F:
+    """`--agents-gone`: refs that are missing everywhere are gone."""
+    return click.option(
+        "--agents-gone",
+        is_flag=True,
+        help="Agents whose refs no repository has any more have retired: they are silent.",
+    )(function)
+
+
 def output_option(*formats: str) -> Callable[[_F], _F]:
     """`-o FORMAT`, the first being the default."""
     return click.option(

@@ -1,6 +1,7 @@
 """`muster plan`: what a reconcile would change."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -9,26 +10,35 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import reading_of
 from muster.model.tree import Tree
 
 
 @click.command()
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
+@options.agents_gone_option
 @options.now_option
 @options.output_option("table", "yaml", "json")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile would change anything.")
-def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: str, exit_code: bool) -> int:
+def command(
+    repo: Path, rev: str | None, worktree: bool, offline: bool, agents_gone: bool, now: datetime, output: str,
+    exit_code: bool,
+) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing."""
     from muster.answers.changes import summary
+    from muster.answers.listening import READER
     from muster.answers.plan import plan_document
     from muster.answers.settle import settle
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions
 
     with working("evaluating the fleet"):
-        settled = settle(snapshot_of(repo, rev, worktree=worktree), now)
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
+        instant = reading.instant(now)
+        settled = settle(reading.snapshot, instant.now)
+    reading.require_heard(settled.first)
     if output == "json":
         sys.stdout.write(json_text(plan_document(settled)))
     elif output == "yaml":
@@ -43,6 +53,9 @@ def command(repo: Path, rev: str | None, worktree: bool, now: datetime, output: 
             )
         print_held([(_label(held), _short(held["effect"]), held["reason"]) for held in settled.last.held])
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
+    reading.tell_age(instant.now, err=output != "table")
+    if instant.note:
+        click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
     code = report(settled.findings)
     return 1 if exit_code and settled.files else code
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -13,13 +14,14 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import reading_of
 from muster.model.tree import Tree, dig
 
 
 @click.command()
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
 @options.now_option
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only pulses for objects of this kind.")
 @click.option("--follow", is_flag=True, help="Print pulses as they become due, until stopped.")
@@ -28,7 +30,7 @@ from muster.model.tree import Tree, dig
               help="With --follow: how often to look at the repository at least.")  # fmt: skip
 @options.output_option("table", "json", "lines")
 def command(
-    repo: Path, rev: str | None, worktree: bool, now: datetime, kinds: tuple[str, ...], follow: bool,
+    repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, kinds: tuple[str, ...], follow: bool,
     remote: str | None, interval: float, output: str,
 ) -> int:  # fmt: skip
     """Show the CloudEvents that are due at this instant; --follow prints each as a line of JSON when it becomes due.
@@ -41,12 +43,16 @@ def command(
     if follow:
         return _follow(repo, remote, timedelta(seconds=interval), kinds)
     from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.listening import READER
     from muster.answers.publish.memory import memory_of
 
-    run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now, memory_of(repo, os.environ))
+    reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+    run = evaluate_snapshot(reading.snapshot, now, memory_of(repo, os.environ))
+    reading.require_heard(run)
     _show(_of_kinds(run.pulses, kinds), output)
     if output == "table" and run.horizon is not None:
         click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
+    reading.tell_age(now, err=True)
     return report(run.findings)
 
 

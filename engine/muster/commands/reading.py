@@ -1,7 +1,10 @@
 """What commands read: a revision of the repository, or the files as they are."""
 
 import os
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,40 +12,116 @@ from muster.commands.cache import use_cache
 from muster.gitio.beside import BesideAgents
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
+from muster.gitio.hearing import Heard, here
 from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
-from muster.gitio.repository import open_repository
+from muster.gitio.repository import Repository, open_repository, resolve
+from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from muster.answers.evaluate import Run
+    from muster.answers.instants import Instant
+    from muster.answers.listening import Ears
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a command that decides reads: the snapshot, and what was heard of agents.
+
+    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory.
+    """
+
+    snapshot: Snapshot
+    ears: "Ears"
+    repository: Repository | None = None
+    base: str | None = None
+    heard: Heard | None = None
+
+    def instant(self, now: datetime) -> "Instant":
+        """As of when a reconcile would decide."""
+        from muster.answers.instants import Instant, instant_of
+
+        if self.repository is None or self.base is None:
+            return Instant(now)
+        return instant_of(self.repository, self.base, now)
+
+    def require_heard(self, run: "Run") -> None:
+        """Raise RepositoryError where clusters that speak through refs could not be heard.
+
+        A plain directory has no refs at all: there the clusters keep what was derived of them, with a finding.
+        """
+        from muster.answers.listening import require_heard
+
+        if self.repository is None or self.heard is None:
+            return
+        try:
+            require_heard(self.repository, run, self.heard, self.ears)
+        except RepositoryError:
+            if isinstance(self.snapshot, CommitSnapshot | BesideAgents):
+                self.snapshot.close()  # the error keeps the run alive, and with it the processes that it reads through
+            raise
+
+    def tell_age(self, now: datetime, *, err: bool) -> None:
+        """Print how old what is known of agents is; on standard error where the output is for machines."""
+        from muster.answers.listening import age_line
+
+        if self.repository is not None and self.heard is not None:
+            line = age_line(self.repository, self.heard, now)
+            if line:
+                click.echo(line, err=err)
+
+
+def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> Reading:
+    """Return what `--rev` and `--worktree` name, with the agents' refs as fresh as `ears` ask for."""
+    from muster.answers.listening import hear_at
+
+    _check(repo, rev, worktree=worktree)
+    if worktree and (found := _own_repository(repo)) is None:
+        return Reading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
+    repository = found if worktree and found else open_repository(repo, os.environ)
+    if not worktree:
+        base = resolve(repository, rev or "HEAD")
+        heard = hear_at(repository, base, ears)
+        return Reading(open_commit(repository, base, heard), ears, repository, base, heard)
+    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
+    heard = hear_at(repository, head, ears)
+    below = DirectorySnapshot(worktree_root(repo), os.environ)
+    return Reading(BesideAgents(below, repository, heard), ears, repository, head, heard)
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:
-    """Return the snapshot that `--rev`, `--worktree` and `--staged` name: HEAD without any.
+    """Return the snapshot that `--rev`, `--worktree` and `--staged` name: HEAD without any. Nothing is fetched.
 
     A directory that is in no repository is read as it is, unless a revision is asked for.
     """
+    _check(repo, rev, worktree=worktree)
+    if staged:
+        return IndexSnapshot(open_repository(repo, os.environ))
+    if worktree:
+        below, repository = DirectorySnapshot(worktree_root(repo), os.environ), _own_repository(repo)
+        return below if repository is None else BesideAgents(below, repository, here(repository))
+    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+
+
+def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
     use_cache(os.environ)
     if worktree and rev:
         raise click.UsageError("--rev and --worktree exclude each other.")
     if not repo.is_dir():
         raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
-    if staged:
-        return IndexSnapshot(open_repository(repo, os.environ))
-    if worktree:
-        return _as_it_stands(repo)
-    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
 
 
-def _as_it_stands(repo: Path) -> Snapshot:
-    """The files of the work tree, with what agents say on their refs; a plain directory has no agents."""
+def _own_repository(repo: Path) -> Repository | None:
+    """The repository whose work tree a fleet is; None for a plain directory, which has no agents, and for a fleet in a
+    folder of another repository, such as an example."""
     root = worktree_root(repo)
-    below = DirectorySnapshot(root, os.environ)
     try:
         repository = open_repository(root, os.environ)
     except RepositoryError:
-        return below
-    if repository.worktree is None or repository.worktree.resolve() != root.resolve():
-        return below  # a fleet in a folder of another repository, such as an example
-    return BesideAgents(below, repository)
+        return None
+    same = repository.worktree is not None and repository.worktree.resolve() == root.resolve()
+    return repository if same else None
 
 
 def base_of(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:

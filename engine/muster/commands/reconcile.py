@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from muster.commands.progress import working
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
+    from muster.answers.listening import Ears
     from muster.answers.reconcile import Reconciled
     from muster.gitio.repository import Repository
 
@@ -25,15 +27,30 @@ if TYPE_CHECKING:
 @click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
 @click.option("--push", is_flag=True, help="Fetch first, and push what was committed.")
 @click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
+@options.offline_option
+@options.agents_gone_option
+@click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
+@click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
 @click.pass_context
-def command(ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str) -> int:
+def command(
+    ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
+    agents_gone: bool, back_in_time: bool, verbose: bool,
+) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
     Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
     meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
+
+    Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
+    cannot be heard, nothing is decided. Nor is it as of an instant more than five minutes before the last run's.
     """
+    from muster.answers.listening import WRITER
+
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
-    return reconcile_once(repo, (lambda: now) if given else options.present, branch, remote if push else None)
+    return reconcile_once(
+        repo, (lambda: now) if given else options.present, branch, remote if push else None,
+        ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
+    )  # fmt: skip
 
 
 def publish(repository: "Repository", done: "Reconciled", remote: str | None) -> None:
@@ -50,17 +67,24 @@ def publish(repository: "Repository", done: "Reconciled", remote: str | None) ->
         click.echo(line, err=True)
 
 
-def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None) -> int:
+def reconcile_once(
+    repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
+    ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False,
+) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.answers.attempts import patient
     from muster.answers.changes import summary
+    from muster.answers.listening import WRITER
     from muster.answers.reconcile import reconcile, target_branch
     from muster.gitio.repository import open_repository
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     with working("evaluating the fleet"):
-        done = reconcile(repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient())
+        done = reconcile(
+            repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient(),
+            ears=ears or WRITER, back_in_time=back_in_time,
+        )  # fmt: skip
     if done.commit:
         click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
         for change in done.settled.changes:
@@ -74,4 +98,15 @@ def reconcile_once(repo: Path, now: Callable[[], datetime], branch: str | None, 
         click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:
         click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
+    if verbose:
+        _tell_how(repository, done)
     return report(done.settled.findings)
+
+
+def _tell_how(repository: "Repository", done: "Reconciled") -> None:
+    """Say as of when was decided where that is not the instant that was asked for, and how old agents' words are."""
+    from muster.answers.listening import age_line
+
+    for line in (done.instant.note, age_line(repository, done.heard, done.instant.now)):
+        if line:
+            click.echo(line, err=True)

@@ -1,6 +1,7 @@
 """`muster render`: the objects as they would be derived, written nowhere."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -9,26 +10,33 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import reading_of
 
 
 @click.command()
 @click.argument("target", metavar="[KIND[/NAME]]", required=False)
 @options.repo_option
 @options.snapshot_options
+@options.offline_option
 @options.now_option
 @options.output_option("yaml", "json")
-def command(target: str | None, repo: Path, rev: str | None, worktree: bool, now: datetime, output: str) -> int:
+def command(
+    target: str | None, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str
+) -> int:
     """Print objects as assembled, with what would be derived laid over them.
 
     `-o json` prints everything that the evaluation gave: objects, files, pulses, held, findings and horizon.
     """
     from muster.answers.document import run_document
     from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.listening import READER
     from muster.output.documents import json_text, yaml_stream
 
     with working("evaluating the fleet"):
-        run = evaluate_snapshot(snapshot_of(repo, rev, worktree=worktree), now)
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now)
+    reading.require_heard(run)
+    reading.tell_age(now, err=True)
     selected = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(run_document(run, selected)))

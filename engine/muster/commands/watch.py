@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -20,11 +21,16 @@ from muster.commands.cache import use_cache
 @click.option("--push", is_flag=True, help="Push to the remote, and fetch from it at an interval.")
 @click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
 @click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
-              help="How often to fetch from the remote.")  # fmt: skip
-def command(repo: Path, branch: str | None, push: bool, remote: str, interval: float) -> int:
+              help="How often to fetch from the remote; without --push, agents' refs alone.")  # fmt: skip
+@options.offline_option
+@click.option("-v", "--verbose", is_flag=True, help="Say so where is decided as of another instant than the clock's.")
+def command(
+    repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool
+) -> int:
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
+    from muster.answers.listening import WRITER
     from muster.answers.reconcile import target_branch
-    from muster.answers.watch import watch
+    from muster.answers.watch import Watcher, watch
     from muster.gitio.repository import open_repository
 
     if interval <= 0:
@@ -35,7 +41,11 @@ def command(repo: Path, branch: str | None, push: bool, remote: str, interval: f
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
-    return watch(repository, target, remote if push else None, timedelta(seconds=interval), stop, _say)
+    watcher = Watcher(
+        repository, target, remote if push else None, timedelta(seconds=interval), _say,
+        ears=replace(WRITER, ask=not offline), verbose=verbose,
+    )  # fmt: skip
+    return watch(watcher, stop)
 
 
 def _say(line: str) -> None:

@@ -34,6 +34,8 @@ class Fleet:
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
     `asked`: the labels that agents ask for, by cluster: nothing of them counts until a person gives them.
+    `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
+    refs could not be looked at (`muster.fleet.hearing`).
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
     `base`: the same fleet at the base revision, for rules that compare (None where there is none).
     """
@@ -52,6 +54,8 @@ class Fleet:
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
     texts: Mapping[ObjectId, str] = field(default_factory=dict)  # of derived files, once all is decided
+    speaking: frozenset[str] = frozenset()
+    unheard: frozenset[str] = frozenset()
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     held: tuple[Held, ...] = ()

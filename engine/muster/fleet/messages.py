@@ -358,3 +358,29 @@ def policy_circle(policy: Object, circle: Iterable[HasId]) -> Finding:
         hint="break the circle: read `previous` instead of `conditions` in one of them",
         object_=policy.id,
     )
+
+
+#: The code of `agent_gone`, which speaks of a transition: the next run does not find it any more.
+AGENT_GONE = "MUS511"
+_NAMED = 5
+
+
+def agents_unheard(clusters: Sequence[str]) -> Finding:
+    """Clusters whose refs counted at the last run, and could not be looked at here."""
+    names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
+    number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
+    return finding(
+        "MUS510",
+        f"{number} through refs that are not here, so nothing is decided about them: {names}",
+        hint="fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'",
+    )
+
+
+def agent_gone(id_: ObjectId) -> Finding:
+    """A cluster that spoke through a ref, which is gone from where agents push."""
+    return finding(
+        AGENT_GONE,
+        f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: its silence counts",
+        hint="start its agent again, or remove the cluster's files if it has left the fleet",
+        object_=id_,
+    )

@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator
 
-from muster.gitio.agents import AgentFiles, agent_refs
+from muster.gitio.agents import AgentFiles
+from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Skipped, Snapshot
+from muster.model.snapshot import Agents, Skipped, Snapshot
 from muster.model.source import SourceFile
 
 
 class BesideAgents:
     """The files of another snapshot, then those of the repository's agent refs. Satisfies `Snapshot`."""
 
-    def __init__(self, below: Snapshot, repository: Repository) -> None:
-        """Lay the agent refs of `repository` beside `below`."""
-        self._below, self._repository = below, repository
+    def __init__(self, below: Snapshot, repository: Repository, heard: Heard) -> None:
+        """Lay the agent refs of `repository` that were `heard` beside `below`."""
+        self._below, self._heard = below, heard
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: tuple[Skipped, ...] = ()
 
@@ -29,10 +30,19 @@ class BesideAgents:
         """What was left out and why. Complete once `files` has been exhausted."""
         return (*self._below.skipped, *self._skipped)
 
+    @property
+    def agents(self) -> Agents:
+        """Which agents could be heard."""
+        return self._heard.agents
+
+    def close(self) -> None:
+        """End the git processes. Reading a file afterwards starts them again."""
+        self._objects.close()
+
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""
         yield from self._below.files()
-        if refs := agent_refs(self._repository):
-            agents = AgentFiles(self._objects, refs)
+        if self._heard.refs:
+            agents = AgentFiles(self._objects, self._heard.refs)
             self._skipped = agents.skipped
             yield from agents.files()

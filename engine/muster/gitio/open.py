@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from muster.gitio.agents import agent_refs
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
+from muster.gitio.hearing import Heard, here
 from muster.gitio.repository import Repository, open_repository, resolve
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
@@ -24,9 +24,14 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
     return open_commit(open_repository(path, os.environ), rev or "HEAD")
 
 
-def open_commit(repository: Repository, rev: str) -> CommitSnapshot:
-    """Return the snapshot of a revision, with the agent refs beside it."""
-    return CommitSnapshot(repository, resolve(repository, rev), agent_refs(repository))
+def open_commit(repository: Repository, rev: str, heard: Heard | None = None) -> CommitSnapshot:
+    """Return the snapshot of a revision, with the agents' refs beside it: those `heard`, else all that are here.
+
+    Nothing is fetched.
+    """
+    commit = resolve(repository, rev)
+    heard = heard or here(repository)
+    return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 
 
 def _is_bare(path: Path) -> bool:

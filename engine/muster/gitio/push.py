@@ -62,6 +62,25 @@ def fetch(
     return ref_tip(repository, f"{space}{branch}") if branch else None
 
 
+def fetch_agents(
+    repository: Repository, *, remote: str, into: str | None = None, limit_seconds: float = LIMIT_SECONDS
+) -> None:
+    """Fetch the agents' refs of `remote` and nothing else; those that are gone there are removed here.
+
+    They go below the prefix `into`, or where `tracking` says. RepositoryError where the remote cannot be read.
+    """
+    # Agents' commits have no parents. In a clone that is shallow anyway no more is fetched of one that has; in a whole
+    # one a limit would cut off the history that such a commit shares with a branch.
+    shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
+    refspec = f"+refs/heads/agents/*:{into or tracking(repository, remote)}agents/*"
+    limited = (*_FETCH, "--depth=1") if shallow else _FETCH
+    done = _remote_command(repository, limited, remote, (refspec,), limit_seconds)
+    if done.status and shallow and not done.stderr.strip():  # git's way to say that there is nothing to limit
+        done = _remote_command(repository, _FETCH, remote, (refspec,), limit_seconds)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
+
+
 def tracking(repository: Repository, remote: str) -> str:
     """Return the prefix of the refs under which `remote`'s branches are kept here.
 

@@ -9,7 +9,7 @@ from muster.gitio.entries import Entry, choose
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Agents, Skipped
 from muster.model.source import SourceFile
 
 
@@ -20,11 +20,17 @@ class CommitSnapshot:
     or `close` it, to end its git processes; they also end with the object.
     """
 
-    def __init__(self, repository: Repository, commit: str, agent_refs: Sequence[AgentRef] = ()) -> None:
-        """Read `commit`, a full id (see `repository.resolve`), and `agent_refs` (see `agents.agent_refs`)."""
+    def __init__(
+        self, repository: Repository, commit: str, agent_refs: Sequence[AgentRef] = (), agents: Agents | None = None
+    ) -> None:
+        """Read `commit`, a full id (see `repository.resolve`), and `agent_refs` (see `agents.agent_refs`).
+
+        `agents` says which of them could be heard; without it, those that are given and nothing of the others.
+        """
         self._repository = repository
         self._commit = commit
         self._agent_refs = agent_refs
+        self._agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: tuple[Skipped, ...] = ()
 
@@ -32,6 +38,11 @@ class CommitSnapshot:
     def commit(self) -> str:
         """The commit's id."""
         return self._commit
+
+    @property
+    def agents(self) -> Agents:
+        """Which agents could be heard."""
+        return self._agents
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

@@ -175,6 +175,14 @@ _TABLE = (
     # -- 5xx: derived state
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),
+    Code("MUS510", _E, "agents not heard",
+         "Derived state says that these clusters speak through refs of their own (`refs/heads/agents/<cluster>`), and "
+         "the refs are not here: a checkout of one branch, a fork, a plain directory. Not hearing is not silence, so "
+         "the clusters keep their derived state, and commands that read a repository refuse. muster fetches the refs "
+         "where a remote has them. Where all agents have retired for good, reconcile once with --agents-gone."),
+    Code("MUS511", _W, "agent's ref is gone",
+         "The cluster spoke through a ref of its own at the last run, and where agents push there are others and not "
+         "this one. That is silence: the cluster's lease and reports are not there any more."),
     Code("MUS520", _E, "derived part too large",
          "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "
          "one file, or nested more deeply, so the next run could not read it. The object keeps its last derived state, "

@@ -6,7 +6,7 @@ implementations live in `muster.gitio`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from muster.model.source import SourceFile
 
@@ -28,6 +28,20 @@ class Skipped:
     ref: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """Which agents a snapshot could hear: not hearing one is another thing than its silence.
+
+    `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
+    agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
+    refs are known to be gone.
+    """
+
+    present: frozenset[str] = frozenset()
+    asked: bool = False
+    gone: frozenset[str] = frozenset()
+
+
 class Snapshot(Protocol):
     """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.
 
@@ -44,3 +58,17 @@ class Snapshot(Protocol):
 
     def files(self) -> Iterator[SourceFile]:
         """Yield every `*.yaml`, `*.yml` and `*.json` file that `.musterignore` does not name."""
+
+
+@runtime_checkable
+class HearsAgents(Protocol):
+    """A snapshot that looks at agents' refs, and can tell which of them it has."""
+
+    @property
+    def agents(self) -> Agents:
+        """Which agents it could hear."""
+
+
+def agents_of(snapshot: Snapshot) -> Agents:
+    """Return which agents a snapshot could hear: none, where it does not look at their refs (a plain directory)."""
+    return snapshot.agents if isinstance(snapshot, HearsAgents) else Agents()

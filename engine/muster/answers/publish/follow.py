@@ -10,9 +10,10 @@ from threading import Event
 from typing import TypeAlias
 
 from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.listening import WRITER, hear_at, require_heard
 from muster.gitio.open import open_commit
 from muster.gitio.push import fetch
-from muster.gitio.repository import Repository, current_branch
+from muster.gitio.repository import Repository, current_branch, resolve
 from muster.model.published import Published, PulseKey
 from muster.model.tree import Tree
 
@@ -36,7 +37,11 @@ def look(
     """Tell the pulses that are due now, note them in `memory`, and return when time alone makes a further one due."""
     branch = current_branch(repository)
     revision = "HEAD" if remote is None else fetch(repository, remote=remote, branch=branch) or "HEAD"
-    run = evaluate_snapshot(open_commit(repository, revision), now, memory)
+    base = resolve(repository, revision)
+    heard = hear_at(repository, base, WRITER, asked=remote)
+    with open_commit(repository, base, heard) as snapshot:
+        run = evaluate_snapshot(snapshot, now, memory)
+        require_heard(repository, run, heard, WRITER)
     for pulse in run.fleet.pulses:
         say(pulse.event)
         if pulse.sent is not None:

@@ -1,0 +1,83 @@
+"""Not hearing is not silence: which clusters speak through refs of their own, and which of them could not be heard.
+
+A checkout often lacks the agents' refs: CI fetches one commit of one branch, a fork or a mirror may have none. Taken
+for silence, that would make every cluster Unknown. So the derived part of each cluster that speaks through a ref says
+so (`status.muster.agentRef`, which changes only when that begins or ends), and a ref that counted at the last run and
+is not here is either *gone*, which is silence, or *unheard*, and then nothing is decided that depends on it.
+
+It is gone where it was looked for and others of its kind were found there: a place that has some of the refs is where
+agents push. Where all are missing at once nobody can tell whether every agent retired or this is not the place.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muster.fleet import messages
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
+from muster.fleet.objects import Object
+from muster.model.agentref import cluster_of
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, CLUSTERS, CSR, LEASE, NODE_POOL, kind_of
+from muster.model.snapshot import Agents
+
+#: Where a cluster's derived part names the ref that it speaks through.
+AGENT_REF = ("status", "muster", "agentRef")
+
+#: What lies in a cluster's namespace and depends on what its agents say.
+_NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE))
+
+
+def hear(fleet: Fleet, agents: Agents) -> Fleet:
+    """Return the fleet with the clusters that speak through refs known, and what depends on unheard ones kept as it is.
+
+    `agents` tells which refs the snapshot has. Those that are gone and those that could not be heard are findings.
+    """
+    words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
+    recorded = recorded_agents(fleet)
+    present = agents.present | words
+    missing = recorded - present - _in_files(fleet)
+    gone = missing if agents.asked and recorded & present else missing & agents.gone
+    unheard = frozenset(missing - gone)
+    found = [messages.agent_gone(id_) for id_ in sorted(fleet.objects) if kind_of(id_) in CLUSTERS and id_.name in gone]
+    if unheard:
+        found.append(messages.agents_unheard(sorted(unheard)))
+    return replace(
+        fleet,
+        speaking=frozenset(present & (words | recorded)),
+        unheard=unheard,
+        broken=fleet.broken | set(_dependent(fleet, unheard)),
+        findings=(*fleet.findings, *found),
+    )
+
+
+def recorded_agents(fleet: Fleet) -> frozenset[str]:
+    """The clusters that spoke through refs at the last run, by its own record."""
+    return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and fleet.before(id_, *AGENT_REF))
+
+
+def _in_files(fleet: Fleet) -> set[str]:
+    """The clusters whose Lease is in a file: they need no ref to be heard, even if they had one."""
+    return {_leased(obj) for obj in fleet.of(LEASE) if any(not part.source.ref for part in obj.parts)}
+
+
+def _leased(lease: Object) -> str:
+    """The cluster that a Lease is of, by the rules of `muster.fleet.leases`."""
+    labelled = lease.labels.get(CLUSTER_NAME)
+    if lease.id.name == LEASE_NAME:
+        return labelled or lease.id.namespace
+    return labelled or (lease.id.name if lease.id.namespace == KARMADA_NAMESPACE else "")
+
+
+def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
+    """The objects that nobody can decide without those clusters' words; they keep their derived state, as broken ones.
+
+    A request for a certificate does not say whose it is once its file is out of sight: all such are kept.
+    """
+    if not unheard:
+        return
+    for id_ in {*fleet.objects, *fleet.previous}:
+        kind = kind_of(id_)
+        whose = id_.name if kind in CLUSTERS else id_.namespace if kind in _NEIGHBOURS else ""
+        if whose in unheard or (kind is CSR and id_ not in fleet.objects):
+            yield id_

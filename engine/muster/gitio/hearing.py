@@ -1,0 +1,165 @@
+"""Hearing agents: seeing to it that their refs are here, and knowing how old they are.
+
+A clone has copies of the agents' refs, as old as its last fetch; one of a single branch, as CI makes it, has none. So
+where a remote is configured it is asked: for the refs that counted at the last run and are not here, and for news of
+those that are copies. Only agents' refs are fetched, into where the remote's branches are kept anyway
+(`refs/remotes/<remote>/agents/`; in a mirror `refs/heads/agents/`): nobody's branches, tags or settings change.
+
+A repository without remotes is the place where agents push, and what it has is all there is.
+"""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from muster.gitio.agents import AgentRef, agent_refs
+from muster.gitio.config import remotes, upstream
+from muster.gitio.errors import RepositoryError
+from muster.gitio.push import LIMIT_SECONDS, fetch_agents
+from muster.gitio.repository import Repository, current_branch
+from muster.model.snapshot import Agents
+
+_RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
+_PLACES: Final = ("derived/managedclusters", "derived/clusters")
+_COPIES: Final = "refs/remotes/"
+#: A word from further ahead than that is a clock gone wrong, or a lie.
+_AHEAD: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of listening.
+
+    `refs` are the agents' refs that are here now; `agents` says which could be heard. `afar` is set where there is a
+    remote to ask for news, `stale` where refs here are its copies and it did not answer, and `trouble` says why not.
+    """
+
+    refs: tuple[AgentRef, ...]
+    agents: Agents
+    afar: bool = False
+    stale: bool = False
+    trouble: str = ""
+
+
+def here(repository: Repository) -> Heard:
+    """Return what can be heard without asking anybody."""
+    refs = agent_refs(repository)
+    return Heard(refs, Agents(_clusters(refs), asked=not remotes(repository)))
+
+
+def listen(
+    repository: Repository,
+    recorded: Callable[[], Collection[str]],
+    *,
+    asked: str | None = None,
+    before: Collection[str] = (),
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Heard:
+    """Fetch agents' refs, if there are any, and return what is here then. Raises nothing for a remote that does not
+    answer: that is `Heard.trouble`.
+
+    Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
+    refs are missing.
+
+    `recorded` gives the clusters whose refs counted at the last run. `asked` is a remote from which agents' refs have
+    just been fetched, and `before` the clusters that had refs here before that.
+    """
+    refs, known = agent_refs(repository), remotes(repository)
+    had = {*before, *_clusters(refs)}
+    if not known:
+        present = _clusters(refs)
+        return Heard(refs, Agents(present, asked=True, gone=frozenset(had - present)))
+    wanted, reached = frozenset(recorded()), asked is not None
+    if not (wanted or had):
+        return Heard(refs, Agents(asked=reached))
+    sources, troubles, stale = _sources(repository, refs, known), list[str](), False
+    order = _in_order(repository, sources, known)
+    for remote in order:
+        if remote == asked or not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
+            continue
+        try:
+            _fetch(repository, remote, limit_seconds)
+            reached = True
+        except RepositoryError as error:
+            troubles.append(
+                f"{remote} could not be asked: {error.message}" + (f" ({error.hint})" if error.hint else "")
+            )
+            stale |= remote in sources
+        refs = agent_refs(repository)
+    present = _clusters(refs)
+    gone = frozenset(had - present) if reached else frozenset()
+    return Heard(refs, Agents(present, reached, gone), afar=True, stale=stale, trouble="; ".join(troubles))
+
+
+def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
+    """Return the clusters that spoke through refs at the last run before a commit, as its derived files record it.
+
+    A quick look, to know what to fetch; what counts is decided from the files as they are read
+    (`muster.fleet.hearing`).
+    """
+    done = repository.git.run(
+        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "^ +agentRef: ", commit,
+        "--", *_PLACES,
+    )  # fmt: skip
+    return frozenset(os.fsdecode(name) for name in _RECORD.findall(done.stdout))
+
+
+def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
+    """Return when the newest of the refs was made, by its commit; None where there is none.
+
+    One that lies ahead of `now` does not count while others do not.
+    """
+    listing = repository.git.output(
+        "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**"
+    )
+    names = {ref.name for ref in refs if not ref.refused}
+    instants = [instant for name, instant in _dated(listing) if name in names]
+    return max((instant for instant in instants if instant <= now + _AHEAD), default=max(instants, default=None))
+
+
+def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:
+    for line in os.fsdecode(listing).splitlines():
+        seconds, _, name = line.partition(" ")
+        if seconds.isdigit():
+            try:
+                yield name, datetime.fromtimestamp(int(seconds), UTC)
+            except (ValueError, OverflowError, OSError):
+                continue
+
+
+def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
+    return frozenset(ref.cluster for ref in refs if ref.cluster and not ref.refused)
+
+
+def _sources(repository: Repository, refs: Collection[AgentRef], known: Collection[str]) -> set[str]:
+    """The configured remotes of which refs here are copies."""
+    named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
+    mirrored = {remote for remote in known if refs and _is_mirror(repository, remote)}
+    return (named | mirrored) & set(known)
+
+
+def _in_order(repository: Repository, sources: Collection[str], known: Collection[str]) -> list[str]:
+    """The remotes, those first that are most likely to have the agents' refs."""
+    branch = current_branch(repository)
+    followed = upstream(repository, branch) if branch else None
+    first = [*([followed.remote] if followed else []), "origin", *sorted(sources)]
+    return [remote for remote in dict.fromkeys((*first, *sorted(known))) if remote in known]
+
+
+def _fetch(repository: Repository, remote: str, limit_seconds: float) -> None:
+    """Fetch agents' refs; once more where another process was at it, whose locks are in the way."""
+    into = "refs/heads/" if _is_mirror(repository, remote) else None
+    try:
+        fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
+    except RepositoryError as error:
+        if "lock" not in error.message:
+            raise
+        fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
+
+
+def _is_mirror(repository: Repository, remote: str) -> bool:
+    """Whether the remote's branches are kept here as branches of our own (`git clone --mirror`)."""
+    return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"

@@ -1,0 +1,52 @@
+"""When the last run decided: the instant in the trailer of the newest commit that muster made.
+
+History may not reach it (a shallow clone), or have lost its message (a squashed merge). Then the latest time at which
+anything changed under `derived/` is the nearest that can be known: no run decided earlier than that.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from muster.gitio.repository import Repository
+from muster.model.times import try_time
+
+TRAILER: Final = "Muster-Now"
+_TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)
+_MOST: Final = 20  # commits that say the trailer's name and may not have it as a trailer
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """`instant` is the `now` of the last run; `commit` the commit that says so, empty where only derived files do."""
+
+    instant: datetime
+    commit: str = ""
+
+
+def last_run(repository: Repository, commit: str) -> LastRun | None:
+    """Return the last run in a commit's history; None where nothing has been derived yet."""
+    if repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:derived") is None:
+        return None
+    listing = repository.git.output(
+        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "-n", str(_MOST), "--no-color",
+        "--no-notes", "--extended-regexp", f"--grep=^{TRAILER}: ",
+        f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)", commit, "--",
+    )  # fmt: skip
+    for line in os.fsdecode(listing).splitlines():
+        made, _, values = line.partition(" ")
+        for value in reversed(values.split()):
+            if (instant := try_time(value)) is not None:
+                return LastRun(instant.replace(microsecond=0), made)
+    return _latest_transition(repository, commit)
+
+
+def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
+    done = repository.git.run(
+        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "lastTransitionTime: ", commit,
+        "--", "derived",
+    )  # fmt: skip
+    instants = [instant for text in _TRANSITION.findall(done.stdout) if (instant := try_time(text.decode()))]
+    return LastRun(max(instants).replace(microsecond=0)) if instants else None

@@ -1,0 +1,182 @@
+"""As of when a run decides: never silently earlier than the last one did."""
+
+import itertools
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.answers.instants import instant_of
+from muster.answers.watch import Watcher
+from muster.commands import cli
+from muster.gitio.lastrun import last_run
+from muster.gitio.repository import open_repository
+from muster.model.times import format_time, parse_time
+from tests.answers.test_walkthrough import Muster, available, cluster, fleet, lease, muster, observed
+from tests.support.git import Repo
+
+__all__ = ["muster"]
+
+FIRST, EXPIRED = "2026-01-01T00:00:30Z", "2026-01-01T00:06:30Z"
+
+
+@pytest.fixture
+def decided(tmp_path: Path, muster: Muster) -> Repo:
+    """A fleet whose one cluster fell silent, which was decided as of 00:06:30."""
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    for now in (FIRST, EXPIRED):
+        assert muster(repo, "reconcile", "--now", now)[0] == cli.FINE
+    assert available(repo, "a") == ("Unknown", True)
+    return repo
+
+
+@pytest.mark.parametrize(
+    ("now", "code", "said"),
+    [
+        (EXPIRED, cli.FINE, ""),
+        ("2026-01-01T00:07:00Z", cli.FINE, ""),
+        ("2026-01-01T00:06:29Z", cli.FINE, f"deciding as of {EXPIRED}, the instant of the last run"),
+        ("2026-01-01T00:01:30Z", cli.FINE, "the clock here is 5m behind"),
+        ("2026-01-01T00:01:29Z", cli.REPOSITORY, "2026-01-01T00:01:29Z is 5m1s before the last run"),
+        (FIRST, cli.REPOSITORY, "--back-in-time"),
+        ("1999-12-31T23:59:59Z", cli.REPOSITORY, "would take back what has been decided since"),
+    ],
+)
+def test_an_earlier_instant_takes_nothing_back(decided: Repo, muster: Muster, now: str, code: int, said: str) -> None:
+    before = decided.refs()
+    done, _, err = muster(decided, "reconcile", "--now", now, "-v")
+    assert done == code
+    assert said in err
+    assert decided.refs() == before
+    assert available(decided, "a") == ("Unknown", True)
+
+
+def test_without_v_the_difference_of_two_clocks_is_not_worth_a_word(decided: Repo, muster: Muster) -> None:
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z") == (cli.FINE, "nothing to do\n", "")
+
+
+def test_what_is_decided_by_a_slow_clock_is_of_the_later_instant(decided: Repo, muster: Muster) -> None:
+    decided.commit({"clusters/b/cluster.yaml": cluster("b")})
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:03:00Z")[0] == cli.FINE
+    assert f"Muster-Now: {EXPIRED}" in decided.git("log", "-1", "--format=%B")
+    assert EXPIRED in decided.show("derived/managedclusters/b.yaml")
+
+
+def test_by_name_it_goes_back(decided: Repo, muster: Muster) -> None:
+    assert muster(decided, "reconcile", "--now", FIRST, "--back-in-time")[0] == cli.FINE
+    assert available(decided, "a") == ("True", False)
+    body = decided.git("log", "-1", "--format=%B")
+    assert f"decided as of {FIRST}, before the last run" in body
+    assert f"Muster-Now: {FIRST}" in body
+    assert muster(decided, "reconcile", "--now", FIRST)[1] == "nothing to do\n"
+
+
+def test_commits_of_others_on_top_change_nothing(decided: Repo, muster: Muster) -> None:
+    for number in range(25):
+        decided.commit({"notes.txt": f"{number}"}, message=f"Note {number}\n\nMuster-Nowhere: x")
+    decided.commit({"notes.txt": "x"}, message="Muster-Now: is a trailer of muster's\n\nMuster-Now: tomorrow\n\nEnd")
+    assert muster(decided, "reconcile", "--now", FIRST)[0] == cli.REPOSITORY
+
+
+def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muster) -> None:
+    """Malice or a broken clock: somebody's commit says that it decided in 2099."""
+    decided.commit({"notes.txt": "x"}, message="3 clusters fine\n\nMuster-Now: 2099-01-01T00:00:00Z")
+    evil = decided.tip()
+    code, _, err = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")
+    assert code == cli.REPOSITORY
+    assert evil[:12] in err
+    assert "2099-01-01T00:00:00Z" in err
+    assert "run muster reconcile --back-in-time once" in err
+    code, _, _ = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z", "--back-in-time")
+    assert code == cli.FINE
+    assert decided.git("log", "-1", "--format=%(trailers:key=Muster-Now,valueonly)").strip() == "2026-01-01T00:07:00Z"
+    assert decided.git("diff", "--name-only", "HEAD~1") == ""  # nothing else had to change
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z") == (cli.FINE, "nothing to do\n", "")
+
+
+def test_plan_shows_what_a_reconcile_would_do(decided: Repo, muster: Muster) -> None:
+    code, out, err = muster(decided, "plan", "--now", "2026-01-01T00:05:00Z")
+    assert (code, out.splitlines()[0]) == (cli.FINE, "Nothing to do.")
+    assert err.startswith(f"deciding as of {EXPIRED}")
+    code, out, err = muster(decided, "plan", "--now", FIRST)
+    assert code == cli.FINE
+    assert "1 cluster available" in out  # what would be taken back
+    assert err.startswith("a reconcile would refuse: ")
+
+
+def test_a_shallow_clone_that_does_not_reach_the_last_run_looks_at_what_it_derived(
+    decided: Repo, tmp_path: Path, muster: Muster
+) -> None:
+    decided.commit({"notes.txt": "on top"})
+    decided.git("clone", "--quiet", "--depth=1", f"file://{decided.path}", str(tmp_path / "ci"))
+    shallow = Repo(tmp_path / "ci", decided.environ)
+    code, _, err = muster(shallow, "reconcile", "--now", FIRST)
+    assert code == cli.REPOSITORY
+    assert f"before the latest change in derived/, {EXPIRED}" in err
+    assert muster(shallow, "reconcile", "--now", "2026-01-01T00:05:00Z")[1] == "nothing to do\n"
+
+
+def test_a_fleet_that_was_never_reconciled_has_no_last_run(tmp_path: Path, muster: Muster) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    repo.commit({"notes.txt": "x"}, message="Note\n\nMuster-Now: 2099-01-01T00:00:00Z")
+    assert last_run(open_repository(repo.path, repo.environ), repo.tip()) is None
+    assert muster(repo, "reconcile", "--now", FIRST)[0] == cli.FINE
+
+
+def test_of_merged_histories_the_newest_run_counts(decided: Repo, muster: Muster) -> None:
+    decided.git("switch", "--quiet", "--create", "topic", "HEAD~2")
+    decided.commit({"notes.txt": "x"})
+    decided.git("switch", "--quiet", "main")
+    decided.git("merge", "--quiet", "--no-edit", "topic")
+    repository = open_repository(decided.path, decided.environ)
+    assert instant_of(repository, decided.tip(), parse_time(FIRST)).refused
+
+
+def test_claims_and_edits_need_no_instant(decided: Repo, muster: Muster) -> None:
+    assert muster(decided, "deny", "--clusters", "a")[0] == cli.FINE
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z")[0] == cli.FINE
+    assert f"Muster-Now: {EXPIRED}" in decided.git("log", "-1", "--format=%B")
+
+
+def test_watch_on_a_machine_whose_clock_jumps_back(tmp_path: Path) -> None:
+    """A little: it goes on, as of the later instant. An hour: it says so, and commits nothing until it is right."""
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    start = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
+    clock = [start]
+    said: list[str] = []
+    repository = open_repository(repo.path, repo.environ)
+    watcher = Watcher(
+        repository, "main", None, timedelta(seconds=30), said.append, verbose=True, clock=lambda: clock[0]
+    )
+
+    def look(at: datetime) -> list[str]:
+        clock[0] = at
+        heard = len(said)
+        watcher.look()
+        return said[heard:]
+
+    assert "available" in look(start)[0]
+    repo.commit({"clusters/b/cluster.yaml": cluster("b")})
+    told = look(start - timedelta(minutes=2))
+    assert told[0] == f"{format_time(start)} deciding as of {format_time(start)}, the instant of " + _of(told[0])
+    assert "1 cluster" in told[1]
+    repo.commit({"clusters/c/cluster.yaml": cluster("c")})
+    told = look(start - timedelta(hours=1))
+    assert "would take back" in told[0]
+    tip = repo.tip()
+    for seconds in itertools.accumulate(_back_offs()):
+        look(start - timedelta(hours=1) + timedelta(seconds=seconds))
+    assert repo.tip() == tip
+    assert "1 cluster" in look(start + timedelta(minutes=1))[0]
+    files = {"clusters/a/lease.yaml": lease("a", "2026-01-01T00:01:00Z"), "clusters/b/observed.yaml": observed("b")}
+    repo.commit(files)
+    assert look(start + timedelta(minutes=1)) is not None
+
+
+def _of(line: str) -> str:
+    return line.partition("the instant of ")[2]
+
+
+def _back_offs() -> Iterator[int]:
+    return iter((1, 2, 4, 8))

@@ -1,0 +1,309 @@
+"""Not hearing is not silence: what muster does in checkouts that lack the agents' refs, or have old copies of them.
+
+A hub that agents push to, and every way in which CI and people come to have a clone of it.
+"""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import muster as library
+from muster.commands import cli
+from muster.model.times import parse_time
+from tests.answers.test_walkthrough import available, cluster, lease, observed
+from tests.commands.conftest import Run
+from tests.support.git import Repo, clone, new_repository
+from tests.support.processes import running
+
+BEAT, NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:10:00Z"
+DEPTH = ("--depth=1",)
+
+
+@dataclass
+class Hub:
+    """A bare repository that agents push to; its fleet has been reconciled once, with everybody heard."""
+
+    repo: Repo
+    path: Path
+
+    def beat(self, name: str, at: str) -> None:
+        """A cluster's agent renews its lease and says that all is well."""
+        self.repo.commit_to(
+            f"refs/heads/agents/{name}", {"lease.yaml": lease(name, at), "observed.yaml": observed(name)}, date=at
+        )
+
+    def retire(self, name: str) -> None:
+        """A cluster's agent is gone for good, and its ref with it."""
+        self.repo.git("update-ref", "-d", f"refs/heads/agents/{name}")
+
+    def clone(self, name: str, *options: str) -> Repo:
+        """Clone it over a transport, as CI does: a plain path ignores --depth."""
+        self.repo.git("clone", "--quiet", *options, f"file://{self.repo.path}", str(self.path / name))
+        return Repo(self.path / name, self.repo.environ)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, muster: Run) -> Hub:
+    made = new_repository(tmp_path / "hub.git", bare=True)
+    hub = Hub(made, tmp_path)
+    person = clone(made, tmp_path / "person")
+    person.commit({f"clusters/{name}/cluster.yaml": cluster(name) for name in "abc"})
+    person.git("push", "--quiet", "origin", "main")
+    for name in "abc":
+        hub.beat(name, BEAT)
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == cli.FINE
+    return hub
+
+
+CHECKOUTS = {
+    "depth 1": DEPTH,
+    "one branch": ("--single-branch",),
+    "depth 1 without a work tree": (*DEPTH, "--bare"),
+    "depth 50": ("--depth=50",),
+    "a mirror": ("--mirror",),
+    "a bare clone": ("--bare",),
+    "a whole clone": (),
+}
+
+
+@pytest.mark.parametrize("options", CHECKOUTS.values(), ids=CHECKOUTS.keys())
+@pytest.mark.parametrize("verb", ["plan", "reconcile", "reconcile --push"])
+def test_in_any_checkout_the_agents_are_heard(hub: Hub, muster: Run, verb: str, options: tuple[str, ...]) -> None:
+    checkout = hub.clone("ci", *options)
+    code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", NOW)
+    assert (code, err) == (cli.FINE, "")
+    assert out.lower().startswith("nothing to do")
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "3 clusters available, 3 clusters accepted"
+
+
+@pytest.mark.parametrize("options", CHECKOUTS.values(), ids=CHECKOUTS.keys())
+def test_news_are_heard_in_any_checkout_although_its_copies_are_old(
+    hub: Hub,
+    muster: Run,
+    options: tuple[str, ...],
+) -> None:
+    checkout = hub.clone("ci", *options)
+    for name in "abc":
+        hub.beat(name, LATER)
+    code, out, _ = muster("plan", "--repo", checkout.path, "--now", LATER)
+    assert code == cli.FINE
+    assert out.splitlines()[0] == "Nothing to do."
+    assert f"agents heard until {LATER} (0s ago)" in out
+    code, out, err = muster("reconcile", "--repo", checkout.path, "--now", LATER, "-v")
+    assert (code, out) == (cli.FINE, "nothing to do\n")
+    assert err == f"agents heard until {LATER} (0s ago)\n"
+
+
+def test_only_agents_refs_are_fetched_and_nothing_of_a_persons_changes(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    elsewhere = clone(hub.repo, hub.path / "elsewhere")
+    elsewhere.commit({"notes.txt": "newer"})
+    elsewhere.git("push", "--quiet", "origin", "main", "HEAD:topic")
+    elsewhere.git("push", "--quiet", "origin", "HEAD:refs/tags/v1")
+    config, before, shallow = (checkout.path / ".git/config").read_bytes(), checkout.refs(), checkout.git("log")
+    assert muster("get", "--repo", checkout.path, "--now", NOW)[0] == cli.FINE
+    after = checkout.refs()
+    assert {name for name in after if name not in before} == {f"refs/remotes/origin/agents/{name}" for name in "abc"}
+    assert {name: after[name] for name in before} == before
+    assert (checkout.path / ".git/config").read_bytes() == config
+    assert checkout.git("log") == shallow
+    assert not (checkout.path / ".git/FETCH_HEAD").exists()
+
+
+def test_an_agents_ref_with_a_history_does_not_make_a_whole_clone_shallow(hub: Hub, muster: Run) -> None:
+    person = clone(hub.repo, hub.path / "whole", "--single-branch")
+    history = person.git("rev-list", "HEAD")
+    hub.repo.git("update-ref", "refs/heads/agents/d", "main~1")
+    assert muster("plan", "--repo", person.path, "--now", NOW)[0] in (cli.FINE, cli.FINDINGS)
+    assert person.git("rev-list", "HEAD") == history
+    assert not (person.path / ".git/shallow").exists()
+
+
+@pytest.mark.parametrize("verb", ["plan", "get", "render", "reconcile", "pulses", "export objects"])
+def test_without_a_remote_nothing_is_decided(hub: Hub, muster: Run, verb: str) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    checkout.git("remote", "remove", "origin")
+    before = checkout.refs()
+    code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", LATER)
+    assert (code, out) == (cli.REPOSITORY, "")
+    assert "3 clusters speak through refs (refs/heads/agents/...) that are not here: a, b, c" in err
+    assert "git remote add origin URL" in err
+    assert checkout.refs() == before
+
+
+def test_a_fork_has_no_agents_and_another_remote_does(hub: Hub, muster: Run) -> None:
+    hub.repo.git("clone", "--quiet", "--bare", "--single-branch", ".", str(hub.path / "fork.git"))
+    fork = Repo(hub.path / "fork.git", hub.repo.environ)
+    fork.git("remote", "remove", "origin")
+    fork.git("clone", "--quiet", *DEPTH, f"file://{fork.path}", str(hub.path / "ci"))
+    checkout = Repo(hub.path / "ci", hub.repo.environ)
+    for verb in ("plan", "reconcile"):
+        code, _, err = muster(verb, "--repo", checkout.path, "--now", LATER)
+        assert code == cli.REPOSITORY
+        assert "no remote here has any of them, as a fork has none" in err
+    checkout.git("remote", "add", "upstream", str(hub.repo.path))
+    code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
+    assert (code, err) == (cli.FINE, "")
+    assert out.startswith("Nothing to do.")
+
+
+def test_a_remote_that_does_not_answer(hub: Hub, muster: Run) -> None:
+    whole, shallow = hub.clone("whole"), hub.clone("shallow", *DEPTH)
+    hub.repo.path.rename(hub.path / "away.git")
+    code, _, err = muster("plan", "--repo", shallow.path, "--now", NOW)
+    assert code == cli.REPOSITORY
+    assert "a, b, c" in err
+    assert "origin could not be asked" in err
+    code, out, _ = muster("plan", "--repo", whole.path, "--now", LATER)
+    assert code == cli.FINE  # it shows what follows from what is known, and says how old that is
+    assert f"agents heard until {BEAT} (10m ago); origin could not be asked" in out
+    before = whole.refs()
+    code, _, err = muster("reconcile", "--repo", whole.path, "--now", LATER)
+    assert code == cli.REPOSITORY  # but commits nothing on the strength of copies
+    assert "the agents' refs here are copies and may be old" in err
+    assert whole.refs() == before
+    code, out, _ = muster("reconcile", "--repo", whole.path, "--now", LATER, "--offline")
+    assert "3 clusters Unknown" in out  # by name
+
+
+def test_an_agent_that_retired_is_silent(hub: Hub, muster: Run) -> None:
+    hub.retire("b")
+    checkout = hub.clone("ci", *DEPTH)
+    code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
+    assert code == cli.FINE
+    assert "1 cluster Unknown" in out
+    assert "warning MUS511: ManagedCluster/b spoke through agents/b at the last run, and that ref is gone" in err
+    code, out, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
+    assert code == cli.FINE
+    assert "MUS511" in err
+    assert available(checkout, "b") == ("Unknown", True)
+    assert available(checkout, "a") == ("True", False)
+    again = hub.clone("again", *DEPTH)
+    code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", NOW)
+    assert (code, out, err) == (cli.FINE, "nothing to do\n", "")
+
+
+def test_where_the_refs_of_all_are_missing_somebody_has_to_say_that_they_retired(hub: Hub, muster: Run) -> None:
+    for name in "abc":
+        hub.retire(name)
+    checkout = hub.clone("ci", *DEPTH)
+    code, _, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
+    assert code == cli.REPOSITORY
+    assert "--agents-gone" in err
+    code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW, "--agents-gone")
+    assert code == cli.FINE
+    assert "3 clusters Unknown" in out
+    assert err.count("warning MUS511") == 3
+    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW, "--agents-gone")[0] == cli.FINE
+    again = hub.clone("again", *DEPTH)
+    code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", NOW)
+    assert (code, err) == (cli.FINE, "")
+    assert out.startswith("nothing to do\n")
+
+
+@pytest.mark.parametrize("push", [(), ("--push",)], ids=["here", "pushed"])
+def test_a_clone_that_sees_a_ref_go_knows_that_it_is_gone(hub: Hub, muster: Run, push: tuple[str, ...]) -> None:
+    checkout = hub.clone("standing")
+    for name in "abc":
+        hub.retire(name)
+    code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", NOW)
+    assert code == cli.FINE
+    assert "3 clusters Unknown" in out
+    assert err.count("MUS511") == 3
+
+
+def test_from_a_ref_to_a_file_and_back(hub: Hub, muster: Run) -> None:
+    person = hub.clone("person-too")
+    for name in "abc":
+        person.write(f"clusters/{name}/lease.yaml", lease(name, BEAT))
+        person.write(f"clusters/{name}/observed.yaml", observed(name))
+        hub.retire(name)
+    person.commit()
+    person.git("push", "--quiet", "origin", "main")
+    checkout = hub.clone("files", *DEPTH)
+    code, out, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
+    assert (code, err) == (cli.FINE, "")
+    assert "ManagedCluster/a: agent ref agents/a -> gone" in out
+    assert available(checkout, "a") == ("True", False)
+    assert "agentRef" not in checkout.show("derived/managedclusters/a.yaml")
+    person.git("pull", "--quiet")
+    person.git("rm", "--quiet", *(f"clusters/{name}/{file}.yaml" for name in "abc" for file in ("lease", "observed")))
+    person.commit()
+    person.git("push", "--quiet", "origin", "main")
+    for name in "abc":
+        hub.beat(name, BEAT)
+    checkout = hub.clone("refs-again", *DEPTH)
+    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)[0] == cli.FINE
+    assert "agentRef: agents/a" in checkout.show("derived/managedclusters/a.yaml")
+    assert available(checkout, "a") == ("True", False)
+
+
+def test_where_agents_push_no_remote_is_needed(hub: Hub, muster: Run) -> None:
+    code, out, err = muster("reconcile", "--repo", hub.repo.path, "--now", NOW)
+    assert (code, out, err) == (cli.FINE, "nothing to do\n", "")
+    hub.retire("c")
+    code, out, err = muster("reconcile", "--repo", hub.repo.path, "--now", NOW)
+    assert "1 cluster Unknown" in out
+    assert "MUS511" in err
+
+
+def test_the_library_keeps_what_it_could_not_hear_of(hub: Hub, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    archive = hub.repo.git_bytes("archive", "main")
+    subprocess.run(["tar", "x", "-C", str(plain)], input=archive, check=True)
+    checkout = hub.clone("ci", *DEPTH)
+    for run in (
+        library.evaluate(plain, parse_time(LATER)),
+        library.evaluate(checkout.path, parse_time(LATER)),
+        library.evaluate(checkout.path, parse_time(LATER), rev="HEAD"),
+    ):
+        assert run.files == {}
+        assert [found.code for found in run.findings] == ["MUS510"]
+        assert "a, b, c" in run.findings[0].message
+    heard = library.evaluate(hub.repo.path, parse_time(LATER), rev="main")
+    assert sum(path.startswith("derived/managedclusters/") for path in heard.files) == 3
+    assert heard.findings == []
+
+
+def test_machines_are_told_the_age_apart_from_the_data(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    for verb in ("get", "render", "plan"):
+        code, out, err = muster(verb, "--repo", checkout.path, "--now", "2026-01-01T00:02:00Z", "-o", "json")
+        assert code == cli.FINE
+        json.loads(out)
+        assert err == f"agents heard until {BEAT} (2m ago)\n"
+    _, out, err = muster("get", "--repo", checkout.path, "--now", "2026-01-01T00:02:00Z")
+    assert out.splitlines()[-1] == f"agents heard until {BEAT} (2m ago)"
+    assert err == ""
+
+
+def test_the_hook_asks_nobody(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    before = checkout.refs()
+    for options in (("--staged",), (), ("--rev", "HEAD")):
+        assert muster("validate", "--repo", checkout.path, *options)[0] == cli.FINE
+    assert checkout.refs() == before
+
+
+def test_watch_hears_agents_that_push_elsewhere(hub: Hub) -> None:
+    """It runs in a clone and pushes nothing; what an agent says on the hub reaches it at the interval."""
+    from datetime import UTC, datetime
+
+    from muster.model.times import format_time
+
+    standing = hub.clone("standing")
+    present = format_time(datetime.now(UTC).replace(microsecond=0))
+    for name in "abc":
+        hub.beat(name, present)
+    environ = {key: value for key, value in standing.environ.items() if not key.endswith("_DATE")}
+    environ["PYTHONUNBUFFERED"] = "1"
+    with running("watch", "--repo", str(standing.path), "--interval", "0.3", environ=environ) as process:
+        process.wait_for("watching main")
+        failing = observed("b").replace("status: 'True'", "status: 'False'")
+        hub.repo.commit_to("refs/heads/agents/b", {"lease.yaml": lease("b", present), "o.yaml": failing}, date=present)
+        process.wait_for("1 cluster unavailable")
+        assert not any("Unknown" in line for line in process.lines), process.lines
