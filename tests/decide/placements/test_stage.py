@@ -146,7 +146,7 @@ def test_denied_deleted_and_removed_clusters_leave_at_once(repository: Repositor
 def test_a_broken_cluster_stays_where_it_is(repository: Repository) -> None:
     repository.placement("web", {"numberOfClusters": 2})
     assert repository.evaluate().chosen == {"web": "a b"}
-    repository.cluster("a", labels={"zone": "x"}, status={"conditions": "none"})
+    repository.cluster("a", labels={"zone": "x"}, taints=[{"key": "gpu"}])
     repository.write("ManagedCluster--b.yaml", "kind: ManagedCluster\napiVersion: [")
     done = repository.evaluate(1)
     assert done.chosen == {"web": "a b"}
