@@ -75,6 +75,9 @@ def test_a_reported_failure_is_broken_whatever_the_conditions_status(play: Play,
     say(play, "ci-1", "Unknown", status, reason, "07:00")
     play.settle("07:00")
     assert deleted(play) == ["ci-1"]
+    assert condition(play.cluster("ci-1"), "Hibernating")["reason"] == reason
+    assert dig(play.status(), "muster", "failures")[0]["reason"] == reason
+    assert play.settle("07:00").files == {}
 
 
 @pytest.mark.parametrize(

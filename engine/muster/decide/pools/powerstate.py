@@ -69,8 +69,9 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
     if annotated(cluster.body, f"{HIVE}/reconcile-pause"):
         return silent
     writer = _Writer(reported, before, now)
-    if cluster.deleting and keeps_failures and before.get("Hibernating", {}).get("reason") in FAILURES:
-        failed = {name: part for name, part in before["Hibernating"].items() if name != "type"}
+    said = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
+    failed = next((one for one in said if one.get("reason") in FAILURES), None)
+    if cluster.deleting and keeps_failures and failed is not None:
         return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).saying("Hibernating", failed)
     if cluster.deleting:
         return writer.view("Unknown", ("Hibernating", "Unknown", *_DELETED), ("Ready", "Unknown", *_DELETED))
@@ -123,7 +124,7 @@ def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> Po
             return PowerView(reported, cluster.power)
         return writer.view(RUNNING, _RESUMED, ("Ready", "True", RUNNING, "Cluster is running"))
     started = ready.get("status") == "True" or ready.get("reason") == "StartingMachines"
-    started = started or hibernating.get("reason") in RESUME_REASONS
+    started = started or hibernating.get("reason") in RESUME_REASONS | FAILURES
     if started or hibernating.get("status") == "False" or (not hibernating and cluster.power == RUNNING):
         return PowerView(reported, cluster.power)
     starting = ("Ready", "False", "StartingMachines", "Starting cluster machines (step 1/4)")
