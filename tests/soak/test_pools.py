@@ -1,6 +1,6 @@
 """Some thousand random pools live their lives, and rest at every instant.
 
-`SEED` and `ROUNDS` in the environment choose others, and more: `ROUNDS` counts pools, four to a fleet.
+`SEED` and `ROUNDS` in the environment choose others, and more: `ROUNDS` counts pools, ten to a fleet.
 """
 
 import os
@@ -11,7 +11,7 @@ from tests.decide.pools.lives import Life
 
 SEED = int(os.environ.get("SEED", "100000"))
 ROUNDS = int(os.environ.get("ROUNDS", "2000"))
-POOLS, INSTANTS = 4, 40
+POOLS, INSTANTS = 10, 60
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS // POOLS))
