@@ -3,27 +3,39 @@
 Source: seeds 000 and 002 and upstream's registration agent. Until the hub accepts the cluster, the agent only asks to
 be let in. Afterwards it renews the Lease and reports; while the hub says that the clocks differ it renews, and leaves
 the report as it was.
+
+How often is the hub's to say ("managed agent can adjust the lease update time accordingly"): before each renewal the
+agent looks what the lease's duration is now. It renews within it, from start to start, so that neither the push's own
+duration nor the jitter ever lets the Lease run out; the hub waits for five of them. A hub that does not answer is tried
+again at once and then ever more seldom, and what it said last goes on counting.
 """
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
-from muster.agent.agent_ref import AgentRef, Standing
+from muster.agent.agent_ref import NOTHING, AgentRef, Standing
 from muster.agent.health import AVAILABLE, RETRY_SECONDS, Patience, Verdict
-from muster.agent.hub import View
-from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
+from muster.agent.hub import View, bounded
+from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, LEASE_NAME
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import LEASE, MANAGED_CLUSTER
 from muster.model.times import format_time
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
-DEFAULT_SECONDS = 60
-_JITTER = 0.25  # of a period, so that agents that start together do not stay together
+#: When in a lease's duration it is renewed: at random, so that agents that start together do not stay together, and
+#: early enough that a slow push still comes in time.
+EARLIEST, LATEST = 0.8, 0.95
+#: How often an agent that is not accepted looks whether it is by now. It pushes only what is not there yet.
+ASKING_SECONDS: Final = 10.0
+#: The first pause after a failure is this part of the lease's duration, and at most a second; it doubles.
+_FIRST_PAUSE, _LONGEST_FIRST_PAUSE = 0.25, 1.0
+_MOST_SECONDS, _LEAST_SECONDS = 30.0, 5.0  # of one exchange with the remote
 _RACES = 5
 
 
@@ -38,14 +50,15 @@ class Said:
 
 @dataclass
 class Heart:
-    """One cluster's heartbeats. `look` asks the cluster, `view` the hub; `wait` sleeps, and says whether to stop.
+    """One cluster's heartbeats. `look` asks the cluster (None: no answer yet), `view` the hub; `wait` sleeps, and says
+    whether to stop.
 
-    `lease_seconds` is the agent's own wish; the hub may stretch it.
+    `lease_seconds` is the agent's own wish, which counts until the hub has a word.
     """
 
     ref: AgentRef
     holder: str
-    look: Callable[[], Verdict]
+    look: Callable[[], Verdict | None]
     facts: Callable[[], Mapping[str, Tree]]
     view: Callable[[], View]
     now: Callable[[], datetime]
@@ -54,35 +67,114 @@ class Heart:
     lease_seconds: int = DEFAULT_SECONDS
     further: Mapping[str, bytes] = field(default_factory=dict)
     _patience: Patience = field(default_factory=Patience)
-    _seen: View = field(default_factory=View)
+    _seen: View | None = None
+    _standing: Standing | None = None
+    _young: bool = False  # whether the cluster fails, and has not for long enough to be believed
 
     def beat(self) -> str:
         """Report once and return what was said. RepositoryError where the hub does not take it.
 
-        A failure is looked at again until it has lasted, or is over.
+        A failure of the cluster is looked at again until it has lasted, or is over.
         """
-        view = self._seen = self.view()
-        if not view.accepted:
-            self._push(self._asking, "Ask to be let in")
-            return "asked to be let in"
-        verdict = self._patience.believed(found := self.look(), self.monotonic())
-        while verdict is None and not self.wait(RETRY_SECONDS):
-            verdict = self._patience.believed(found := self.look(), self.monotonic())
-        said = Said(self.now(), verdict, self.facts() if found.status == "True" else {})
-        self._push(lambda standing: self._files(standing, view, said), "Renew")
-        return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
+        return self._beat(patient=True)
+
+    def run(self, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
+        """Go on until `wait` says to stop. A failure of the cluster never keeps the Lease from being renewed."""
+        failures, trouble = 0, ""
+        while True:
+            began = self.monotonic()
+            try:
+                say(self._beat(patient=False))
+                failures, trouble = 0, ""
+                due = began + self.pause()
+            except RepositoryError as error:
+                if error.message != trouble:
+                    complain(error.message)
+                trouble = error.message
+                due = self.monotonic() + self._pause_after(failures)
+                failures += 1
+            if self.wait(max(0.0, due - self.monotonic())):
+                return
 
     def period(self) -> float:
-        """Seconds until the next heartbeat: a lease's duration, and up to a quarter more."""
-        seconds = self._seen.lease_seconds or self.lease_seconds
-        return seconds * (1 + random.random() * _JITTER)  # noqa: S311 - it only spreads load
+        """Seconds from one renewal to the next."""
+        return self._seconds() * random.uniform(EARLIEST, LATEST)  # noqa: S311 - it only spreads load
 
-    def _push(self, make: Callable[[Standing], dict[str, bytes]], message: str) -> None:
-        for _ in range(_RACES):
-            standing = self.ref.look()
-            if self.ref.replace(standing, make(standing), f"{message}\n") is not None:
-                return
+    def pause(self) -> float:
+        """Seconds from the start of one beat to that of the next."""
+        if self._seen is None or not self._seen.accepted:
+            return min(self.period(), ASKING_SECONDS)
+        return min(self.period(), RETRY_SECONDS) if self._young else self.period()
+
+    def _pause_after(self, failures: int) -> float:
+        """Seconds after a failure: several tries fall within the hub's patience, and none is later than a renewal."""
+        first = min(self._seconds() * _FIRST_PAUSE, _LONGEST_FIRST_PAUSE)
+        pause = first * float(1 << min(failures, 20)) * random.uniform(0.5, 1)  # noqa: S311
+        return min(pause, self.period())
+
+    def _seconds(self) -> int:
+        """How long the lease lasts."""
+        if self._seen is None or not self._seen.accepted:
+            return self.lease_seconds
+        return self._seen.lease_seconds or DEFAULT_SECONDS
+
+    def _beat(self, *, patient: bool) -> str:
+        view = self._look_at_hub()
+        if not view.accepted:
+            self._push(self._asking, "Ask to be let in", renews=False)
+            return "asked to be let in"
+        verdict = self._believed()
+        while patient and self._young and not self.wait(RETRY_SECONDS):
+            verdict = self._believed()
+        said = Said(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
+        self._push(lambda standing: self._files(standing, view, said), "Renew", renews=True)
+        return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
+
+    def _believed(self) -> Verdict | None:
+        found = self.look()
+        believed = None if found is None else self._patience.believed(found, self.monotonic())
+        self._young = found is not None and believed is None
+        return believed
+
+    def _look_at_hub(self) -> View:
+        """What the hub says, or said last. A new process that cannot read it goes on where the last one stopped."""
+        try:
+            self._seen = self.view()
+        except RepositoryError:
+            if self._seen is None:
+                self._standing = self._sender().look()
+                seconds = dig(_loaded(self._standing.files.get(LEASE_FILE, b"")), "spec", "leaseDurationSeconds")
+                if bounded(seconds) is None:
+                    raise
+                self._seen = View(accepted=True, lease_seconds=bounded(seconds))
+        return self._seen
+
+    def _sender(self) -> AgentRef:
+        """The ref, with a bound on each exchange that leaves time for another one before the hub loses patience."""
+        return replace(self.ref, limit_seconds=min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._seconds()))))
+
+    def _push(self, make: Callable[[Standing], dict[str, bytes]], message: str, *, renews: bool) -> None:
+        """Put what is to be said on the ref: on what was left there, and where others moved it, on what they left.
+
+        What does not renew anything is sent only if it does not stand there yet.
+        """
+        sender = self._sender()
+        try:
+            for _ in range(_RACES):
+                standing = self._standing = self._standing if self._standing and renews else sender.look(self._known())
+                files = make(standing)
+                if not renews and standing.commit and files == standing.files:
+                    return
+                self._standing = sender.replace(standing, files, f"{message}\n")
+                if self._standing is not None:
+                    return
+        except RepositoryError:
+            self._standing = None  # whether it was taken is not known
+            raise
         raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent speak for the same cluster?")
+
+    def _known(self) -> Standing:
+        return self._standing or NOTHING
 
     def _asking(self, standing: Standing) -> dict[str, bytes]:
         return {**standing.files, **self.further, CLUSTER_FILE: _text(self._cluster({}))}
@@ -93,7 +185,7 @@ class Heart:
         status = status_of(before, said) if view.synced else before
         return {
             **standing.files, **self.further,
-            CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(view, said.instant)),
+            CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(said.instant)),
         }  # fmt: skip
 
     def _cluster(self, status: Tree) -> Tree:
@@ -101,11 +193,12 @@ class Heart:
         body = _object(MANAGED_CLUSTER.api_version, MANAGED_CLUSTER.name, {"name": self.ref.cluster}, spec)
         return {**body, "status": status} if status else body
 
-    def _lease(self, view: View, instant: datetime) -> Tree:
+    def _lease(self, instant: datetime) -> Tree:
         name = self.ref.cluster
         metadata = {"name": LEASE_NAME, "namespace": name, "labels": {CLUSTER_NAME: name}}
-        seconds = view.lease_seconds or self.lease_seconds
-        spec = {"holderIdentity": self.holder, "leaseDurationSeconds": seconds, "renewTime": format_time(instant)}
+        spec = {
+            "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(), "renewTime": format_time(instant),
+        }  # fmt: skip
         return _object(LEASE.api_version, LEASE.name, metadata, spec)
 
 

@@ -1,56 +1,130 @@
 """What the hub has decided of a cluster, as its agent reads it: one file of the branch that muster reconciles.
 
-Only the newest commit is fetched, and where the server allows it none of its files but this one.
+Looked at before each renewal, so it is cheap: the remote is asked where the branch points, and only where that moved,
+the newest commit is fetched; where the server allows it none of its files but the one. What was fetched before is kept
+in a temporary repository, so that the next fetch brings what changed; after a while a new one takes its place, so that
+an agent which runs for months leaves nothing behind.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
 
-from muster.fleet.leases import LEASE_SECONDS
+from muster.fleet.leases import DURATION, LEASE_SECONDS
 from muster.fleet.locations import SHARDS, derived_path
 from muster.gitio.errors import RepositoryError
-from muster.gitio.push import scratch_repository
+from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
+from muster.gitio.repository import Repository
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.model.tree import Tree, dig, mappings_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 
-_REF = "refs/remotes/hub/branch"
+#: Whatever the hub says, an agent renews at least once a day: no mistake there takes the cluster off its screen. The
+#: load valve ends before that.
+LONGEST_SECONDS: Final = 24 * 3600
+_FETCHES: Final = 200  # into one temporary repository
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """`accepted`: whether the hub lets the cluster in. `synced`: False where it says that the clocks differ.
-    `lease_seconds`: how long the lease lasts where the hub stretches it, else None."""
+    `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default."""
 
     accepted: bool = False
     synced: bool = True
     lease_seconds: int | None = None
 
 
-def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> View:
-    """Read what the hub's branch says of a cluster; of an unknown one nothing. RepositoryError without an answer."""
-    with scratch_repository({**environ, "GIT_TERMINAL_PROMPT": "0"}, remote) as scratch:
-        git = scratch.git
-        git.output("remote", "add", "hub", remote)
-        done = git.run("fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "hub",
-                       f"+refs/heads/{branch}:{_REF}")  # fmt: skip
-        if done.status:
-            raise RepositoryError(f"{branch} of the hub cannot be read", done.stderr.strip())
+@dataclass
+class Hub:
+    """The hub's branch, as one agent sees it. `limit_seconds` bounds each exchange."""
+
+    remote: str
+    branch: str
+    cluster: str
+    environ: Mapping[str, str] = field(repr=False)
+    limit_seconds: float = 30.0
+    _tip: str | None = None
+    _view: View = field(default_factory=View)
+    _scratch: Repository | None = None
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _fetches: int = 0
+
+    def look(self) -> View:
+        """Return what the branch says of the cluster now; of an unknown one nothing.
+
+        RepositoryError where the hub does not answer, has no such branch, or says what nobody can read: then what was
+        known before stands.
+        """
+        try:
+            return self._looked()
+        except RepositoryError:
+            self.close()  # whatever was wrong, it shall not be wrong for ever
+            raise
+
+    def close(self) -> None:
+        """Remove the temporary repository. Looking again makes another."""
+        self._stack.close()
+        self._scratch, self._tip, self._fetches = None, None, 0
+
+    def _looked(self) -> View:
+        if self._fetches >= _FETCHES:
+            self.close()
+        if self._scratch is None:
+            self._scratch = self._stack.enter_context(
+                scratch_repository(
+                    {**self.environ, "GIT_TERMINAL_PROMPT": "0"}, self.remote, limit_seconds=self.limit_seconds
+                )
+            )
+            self._scratch.git.output("remote", "add", "hub", self.remote)
+        ref = f"refs/heads/{self.branch}"
+        tip = remote_tip(self._scratch, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds)
+        if tip is None:
+            raise RepositoryError(f"the hub has no branch {self.branch}", "give the branch that muster reconciles")
+        if tip != self._tip:
+            self._fetches += 1
+            self._view = self._fetched(self._scratch, ref)
+            self._tip = tip
+        return self._view
+
+    def _fetched(self, scratch: Repository, ref: str) -> View:
+        tip = fetch_ref(scratch, remote="hub", ref=ref, limit_seconds=self.limit_seconds, shallow=True)
         for shards in SHARDS:
-            path = derived_path(MANAGED_CLUSTER.id(cluster), shards)
-            found = git.run("cat-file", "blob", f"{_REF}:{path}")
+            path = derived_path(MANAGED_CLUSTER.id(self.cluster), shards)
+            # Where the server leaves files out of a fetch, this asks for the one.
+            found = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
             if found.status == 0:
-                return _read(found.stdout)
-    return View()
+                return _read(found.stdout, path)
+        return View()
 
 
-def _read(data: bytes) -> View:
-    documents = load_documents(data, "").documents
-    body: Tree = documents[0].body if documents else {}
+def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> View:
+    """Look once. RepositoryError without an answer."""
+    hub = Hub(remote, branch, cluster, environ)
+    try:
+        return hub.look()
+    finally:
+        hub.close()
+
+
+def bounded(seconds: Tree) -> int | None:
+    """A duration as an agent obeys it; None where it is none."""
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 0:
+        return None
+    return min(seconds, LONGEST_SECONDS)
+
+
+def _read(data: bytes, path: str) -> View:
+    loaded = load_documents(data, path)
+    if loaded.problems or not loaded.documents:
+        raise RepositoryError(f"{path} of the hub cannot be read", "the next reconcile writes it anew")
+    body: Tree = loaded.documents[0].body
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
-    seconds = dig(body, *LEASE_SECONDS)
+    own = mapping_at(body, "metadata", "annotations").get(DURATION)
+    told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
     return View(
         accepted=status.get("HubAcceptedManagedCluster") == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
-        lease_seconds=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(told),
     )

@@ -1,9 +1,11 @@
 """`muster heartbeat`: what an agent runs beside its cluster."""
 
+import contextlib
 import os
 import signal
 import socket
 import time
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.options import present
+from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
 from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from muster.agent.heartbeat import Heart
 
 _LIMIT_SECONDS = 30.0
+_FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
 
 
 @click.command()
@@ -36,9 +40,10 @@ _LIMIT_SECONDS = 30.0
 @click.option("--deployment", metavar="NAMESPACE/NAME", help="The agent's own deployment, which must be available.")
 @click.option("--minimum-replicas", type=click.IntRange(min=1), default=1, show_default=True,
               help="How many of its replicas must be.")  # fmt: skip
-@click.option("--lease-duration", type=click.IntRange(min=1), default=60, show_default=True, metavar="SECONDS",
-              help="How often to renew, unless the hub asks for less.")  # fmt: skip
-@click.option("--every", "again", is_flag=True, help="Go on, once in a lease's duration, until stopped.")
+@click.option("--lease-duration", type=click.IntRange(1, LONGEST_PROPOSED_SECONDS), default=60, show_default=True,
+              metavar="SECONDS",
+              help="The lease's duration to ask for. Once accepted, the hub's word counts.")  # fmt: skip
+@click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str, branch: str, kubeconfig: Path | None, api_server: str | None,
     status_file: Path | None, csr: Path | None, deployment: str | None, minimum_replicas: int,
@@ -49,28 +54,46 @@ def command(
     Until the hub accepts the cluster, this asks to be let in. The API server is asked /livez, or /healthz where there
     is no such path; a failure must last 20 seconds to be reported.
     """
-    from muster.gitio.errors import RepositoryError
-
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is no name of a cluster.")
-    stop = Event()
-    heart = _heart(cluster, remote, branch, _server(kubeconfig, api_server), stop, lease_duration,
+    heart = _heart(cluster, remote, branch, _server(kubeconfig, api_server), lease_duration,
                    (deployment, minimum_replicas), _mapping(status_file), csr)  # fmt: skip
-    if not again:
+    if again:
+        _go_on(heart, cluster)
+    else:
         click.echo(f"{cluster}: {heart.beat()}")
-        return 0
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    pause = 0.0
-    while not stop.wait(pause):
-        try:
-            click.echo(f"{cluster}: {heart.beat()}")
-            pause = heart.period()
-        except RepositoryError as error:
-            # The lease ages meanwhile, which is just what the hub should see.
-            click.echo(f"{cluster}: {error.message}", err=True)
-            pause = min(max(pause, 1.0) * 2, float(lease_duration))
     return 0
+
+
+def _go_on(heart: "Heart", cluster: str) -> None:
+    """Beat until stopped; the cluster is looked at beside that, and news of it is told at once."""
+    from muster.agent.observer import Observer
+
+    stop, wake = Event(), Event()
+
+    def end(*_: object) -> None:
+        stop.set()
+        wake.set()
+
+    def wait(seconds: float) -> bool:
+        wake.wait(seconds)
+        wake.clear()
+        return stop.is_set()
+
+    def tell(line: str, *, err: bool = False) -> None:
+        with contextlib.suppress(OSError):  # that nobody reads any more must not end the heartbeat
+            click.echo(f"{cluster}: {line}", err=err)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    observer = Observer(heart.look, heart.facts, wake.set)
+    observer.start()
+    if not wait(_FIRST_LOOK_SECONDS):
+        heart.look, heart.facts, heart.wait = observer.verdict, observer.facts, wait
+        heart.run(tell, partial(tell, err=True))
+    observer.stop()
+    with contextlib.suppress(OSError):
+        click.echo("stopped")
 
 
 def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":
@@ -88,14 +111,14 @@ def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":
 
 
 def _heart(
-    cluster: str, remote: str, branch: str, server: "ApiServer", stop: Event, lease_seconds: int,
+    cluster: str, remote: str, branch: str, server: "ApiServer", lease_seconds: int,
     own: tuple[str | None, int], status: Tree, csr: Path | None,
 ) -> "Heart":  # fmt: skip
     from muster.agent.agent_ref import AgentRef
     from muster.agent.facts import observed
     from muster.agent.health import Verdict, deployed, probe
     from muster.agent.heartbeat import Heart
-    from muster.agent.hub import view
+    from muster.agent.hub import Hub
 
     # Exchanges run in a directory of their own, where a relative path would mean something else.
     where = str(Path(remote).absolute()) if Path(remote).exists() else remote
@@ -107,9 +130,14 @@ def _heart(
 
     return Heart(
         AgentRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(), look,
-        lambda: {**observed(server.get_json), **status}, lambda: view(where, branch, cluster, os.environ),
-        present, time.monotonic, stop.wait, lease_seconds, {"csr.yaml": csr.read_bytes()} if csr else {},
+        lambda: {**observed(server.get_json), **status}, Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS).look,
+        present, time.monotonic, _sleep, lease_seconds, {"csr.yaml": csr.read_bytes()} if csr else {},
     )  # fmt: skip
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
 
 
 def _mapping(path: Path | None) -> Tree:

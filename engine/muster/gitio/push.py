@@ -103,10 +103,16 @@ def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: 
     return None
 
 
-def fetch_ref(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str:
-    """Fetch what the full ref name points at on the remote, keeping it under the remote's own prefix, and return it."""
+def fetch_ref(
+    repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS, shallow: bool = False
+) -> str:
+    """Fetch what the full ref name points at on the remote, keeping it under the remote's own prefix, and return it.
+
+    `shallow`: the commit alone without its history, and its files only when they are read, where the server allows it.
+    """
     kept = f"{tracking(repository, remote)}{ref.removeprefix('refs/').removeprefix('heads/')}"
-    done = _remote_command(repository, _FETCH, remote, (f"+{ref}:{kept}",), limit_seconds)
+    options = (*_FETCH, *(("--depth=1", "--filter=blob:none") if shallow else ()))
+    done = _remote_command(repository, options, remote, (f"+{ref}:{kept}",), limit_seconds)
     tip = ref_tip(repository, kept) if done.status == 0 else None
     if tip is None:
         raise explain("fetch", done.stderr, done.status)
