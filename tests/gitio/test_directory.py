@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.directory import DirectorySnapshot, blob_id
+from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.stored import blob_id
 from muster.model.snapshot import Skipped, Snapshot
 from tests.support.git import add_worktree, git_environ, new_repository
 

@@ -105,6 +105,16 @@ def skipped(skip: Skipped) -> Finding:
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
 
 
+def filtered(source: SourceFile) -> Finding:
+    """A file that the repository holds only as what a git filter made of it."""
+    return finding(
+        "MUS130",
+        "the repository holds no YAML here but what a git filter (LFS or git-crypt) left in its place",
+        Place(source.label, 1, 1),
+        hint="take the file out of the filter in .gitattributes and add it again; or name it in .musterignore",
+    )
+
+
 def skipped_derived(skip: Skipped) -> Finding:
     """A path under derived/ that was not read."""
     message = _SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))[0]

@@ -23,6 +23,9 @@ from muster.model.tree import Tree, dig
 from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Document, Identity, Loaded
 
+#: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
+FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
+
 _GROUPS = frozenset(kind.group for kind in ALL)
 _TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
@@ -102,6 +105,11 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
     data = source.read()
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = content_id(data)
+    elif data.startswith(FILTERED):
+        # What it holds is somewhere else: a pointer or a cipher says nothing of the objects in it.
+        reading.findings.append(messages.filtered(source))
+        reading.unidentified = True
+        return
     loaded = load_documents(data, source.label)
     ours = layer is Layer.DERIVED or (b"apiVersion" in data and b"kind" in data)
     if layer is Layer.DERIVED:

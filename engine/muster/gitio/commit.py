@@ -109,10 +109,10 @@ def _fast_forward(
         return Committed(commit)
     if actual != expected:
         return Moved(actual)
-    return _refusal(done, paths)
+    return _refusal(git, done, paths)
 
 
-def _refusal(done: Completed, paths: tuple[str, ...]) -> Refused:
+def _refusal(git: Git, done: Completed, paths: tuple[str, ...]) -> Refused:
     """Say in terms of files what git said: it names them one to a line after a tab, or in quotes.
 
     A file can also be in the way of a directory.
@@ -125,8 +125,21 @@ def _refusal(done: Completed, paths: tuple[str, ...]) -> Refused:
         return Refused(
             in_the_way,
             f"changed or new in the work tree, and would be overwritten: {', '.join(in_the_way)}",
-            "these files are written by muster: restore them (git restore --staged --worktree), or commit elsewhere",
+            _filtered(git, in_the_way)
+            or "these files are written by muster: restore them (git restore --staged --worktree), or commit elsewhere",
         )
     error = explain("merge", done.stderr, done.status)
     hint = error.hint or "git status shows what is unfinished in the work tree"
     return Refused((), error.message, hint)
+
+
+def _filtered(git: Git, paths: tuple[str, ...]) -> str:
+    """What to do where a git filter, and no person, makes files differ from what was committed; empty otherwise."""
+    listing = git.run("check-attr", "-z", "filter", "--", *paths).stdout.decode(errors="replace").split("\0")
+    names = sorted({value for value in listing[2::3] if value not in ("unspecified", "unset")})
+    if not names:
+        return ""
+    return (
+        f"the git filter {', '.join(names)} changes these files, which muster writes: put the line "
+        "`* -text -filter -ident !working-tree-encoding` into derived/.gitattributes, and check them out again"
+    )

@@ -1,28 +1,47 @@
 """The snapshot of a directory: the work tree as it stands now, or any directory without git.
 
-Symbolic links are not followed, and only regular files are opened: a FIFO or a device would block or never end.
+Symbolic links are not followed, and only regular files are opened: a FIFO or a device would block or never end. In a
+git work tree every file counts as git would store it (see `stored`), and what a sparse checkout leaves out as it is in
+the index, so that what is said of the work tree is what will be said of its commit.
 """
 
 import errno
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from muster.gitio.entries import describe_link
 from muster.gitio.errors import RepositoryError
+from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.gitio.process import Git, without_location
+from muster.gitio.stored import Stored, blob_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
+
+_REGULAR: Final = (b"100644", b"100755")
+
+
+class _Listing(NamedTuple):
+    """What git tracks, and what it neither tracks nor ignores.
+
+    `absent` are the files, with their blob ids, that a sparse checkout leaves out; `object_format` is the repository's.
+    """
+
+    paths: set[bytes]
+    absent: Mapping[bytes, str]
+    object_format: str
 
 
 class DirectorySnapshot:
     """The data files below a directory. Satisfies `muster.model.snapshot.Snapshot`.
 
     Inside a git work tree what git ignores is left out; elsewhere everything counts. Each file is read when
-    it is yielded, so that its id (always the SHA-1 one) and its content are of the same instant.
+    it is yielded, so that its id and its content are of the same instant.
     """
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
@@ -31,7 +50,10 @@ class DirectorySnapshot:
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
         self._git = Git(path, without_location(environ))
+        self._objects = Objects(self._git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: list[Skipped] = []
+        self._absent: Mapping[bytes, str] = {}
+        self._stored: Stored | None = None
 
     @property
     def commit(self) -> None:
@@ -46,16 +68,22 @@ class DirectorySnapshot:
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files, sorted by path."""
         self._skipped = []
+        listing = self._listed_by_git()
+        self._absent = {} if listing is None else listing.absent
         ignored = self._ignored()
-        listed = self._listed_by_git()
-        for raw in sorted(self._walk() if listed is None else listed):
-            path, fault = decode(raw)
-            if path in ignored or path == IGNORE_FILE:
-                continue
-            if fault:
-                self._skip(path, fault)
-            else:
-                yield from self._file(path, raw)
+        with ExitStack() as stack:
+            self._stored = None
+            if listing is not None:
+                self._stored = stack.enter_context(Stored(self._git, listing.object_format, MAX_BLOB_BYTES))
+                self._stored.expect(path for path in listing.paths if is_data(path))
+            for raw in sorted(self._walk() if listing is None else listing.paths):
+                path, fault = decode(raw)
+                if path in ignored or path == IGNORE_FILE:
+                    continue
+                if fault:
+                    self._skip(path, fault)
+                else:
+                    yield from self._file(path, raw)
 
     def _file(self, path: str, raw: bytes) -> Iterator[SourceFile]:
         """Yield the file at `path` if it can be read, else say why not."""
@@ -70,17 +98,33 @@ class DirectorySnapshot:
                 if is_data(raw):
                     self._skip(path, "not-a-file", _kind(status.st_mode))
             elif is_data(raw):
-                yield self._read(path, full)
+                yield self._read(path, raw)
         except FileNotFoundError:
-            pass  # deleted but still in the index, or just now
+            yield from self._left_out(path, raw)  # or deleted but still in the index, or just now
         except _TooLargeError as error:
             self._skip(path, "too-large", str(error))
         except OSError as error:
             self._skip(path, "unreadable", error.strerror or str(error))
 
-    def _read(self, path: str, full: bytes) -> SourceFile:
-        content = _read_regular(full, MAX_BLOB_BYTES)
-        return SourceFile(path, blob_id(content), lambda: content)
+    def _read(self, path: str, raw: bytes) -> SourceFile:
+        content = _read_regular(self._root + raw, MAX_BLOB_BYTES)
+        if self._stored is None:
+            return SourceFile(path, blob_id(content), lambda: content)
+        content = self._stored.content(raw, content)
+        return SourceFile(path, self._stored.id_of(content), lambda: content)
+
+    def _left_out(self, path: str, raw: bytes) -> Iterator[SourceFile]:
+        """Yield a file that a sparse checkout leaves out: it is there all the same."""
+        oid = self._absent.get(raw)
+        if oid is None or not is_data(raw):
+            return
+        (size,) = self._objects.sizes((oid,))
+        if size is None:
+            self._skip(path, "unreadable", f"the repository has lost object {oid}")
+        elif size > MAX_BLOB_BYTES:
+            self._skip(path, "too-large", f"{size} bytes, more than {MAX_BLOB_BYTES}")
+        else:
+            yield SourceFile(path, oid, partial(self._objects.blob, oid))
 
     def _directory(self, path: str, full: bytes) -> None:
         """Report a repository inside this one: git lists it, as a submodule or as untracked, but not what is in it."""
@@ -96,7 +140,8 @@ class DirectorySnapshot:
         try:
             content = _read_regular(self._root + IGNORE_FILE.encode(), MAX_IGNORE_BYTES)
         except FileNotFoundError:
-            return Ignored()
+            oid = self._absent.get(IGNORE_FILE.encode())
+            content = b"" if oid is None else self._objects.blob(oid)
         except OSError as error:
             self._skip(IGNORE_FILE, "unreadable", error.strerror or str(error))
             return Ignored()
@@ -105,19 +150,33 @@ class DirectorySnapshot:
             self._skip(IGNORE_FILE, "unreadable", fault)
         return ignored
 
-    def _listed_by_git(self) -> set[bytes] | None:
-        """Return what git tracks, and what it neither tracks nor ignores; None where git has no say.
+    def _listed_by_git(self) -> _Listing | None:
+        """Return what git says is here; None where git has no say.
 
         It has none outside a work tree, without git, and in a directory that is itself ignored.
         """
         try:
-            inside = self._git.line("rev-parse", "--is-inside-work-tree")
+            answer = self._git.line("rev-parse", "--is-inside-work-tree", "--show-object-format")
+            inside, _, object_format = (answer or "").partition("\n")
             if inside != "true" or self._git.run("check-ignore", "--quiet", ".").status == 0:
                 return None
-            listing = self._git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+            listing = self._git.output("ls-files", "-z", "-t", "--stage", "--others", "--exclude-standard")
         except RepositoryError:
             return None
-        return {path for path in listing.split(b"\0") if path}
+        paths: set[bytes] = set()
+        absent: dict[bytes, str] = {}
+        for record in listing.split(b"\0"):
+            if not record:
+                continue
+            head, tab, path = record.partition(b"\t")
+            if record.startswith(b"? ") or not tab:
+                paths.add(record[2:])
+                continue
+            tag, mode, oid, _ = head.split()
+            paths.add(path)
+            if tag == b"S" and mode in _REGULAR:
+                absent[path] = oid.decode()
+        return _Listing(paths, absent, object_format)
 
     def _walk(self) -> Iterator[bytes]:
         """Yield the paths of everything below the root that is no directory, without following links."""
@@ -141,11 +200,6 @@ class DirectorySnapshot:
 
 class _TooLargeError(OSError):
     """A file beyond the limit."""
-
-
-def blob_id(content: bytes) -> str:
-    """Return git's id of a blob with this content, in a SHA-1 repository."""
-    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
 def _read_regular(path: bytes, limit: int) -> bytes:

@@ -77,6 +77,10 @@ _TABLE = (
          "Where several branches speak for one cluster, the one with the later commit counts. This commit is dated "
          "more than five minutes ahead, so another branch counts: a wrong clock, or an attempt to shadow the cluster's "
          "own branch."),
+    Code("MUS130", _E, "stored by a git filter",
+         "Git LFS or git-crypt stores this file, so the repository holds a pointer or a cipher in its place, which "
+         "says nothing of the objects in it. It counts as not read: nothing is taken for gone on its account. Files of "
+         "a fleet are small texts: take them out of the filter in .gitattributes."),
     # -- 2xx: schema and references
     Code("MUS201", _E, "unknown field", "The schema has no such field. The nearest name is given where there is one."),
     Code("MUS202", _E, "wrong type", "The value has another type than the schema's."),
