@@ -307,3 +307,35 @@ def test_watch_hears_agents_that_push_elsewhere(hub: Hub) -> None:
         hub.repo.commit_to("refs/heads/agents/b", {"lease.yaml": lease("b", present), "o.yaml": failing}, date=present)
         process.wait_for("1 cluster unavailable")
         assert not any("Unknown" in line for line in process.lines), process.lines
+
+
+def test_copies_of_a_repository_that_was_named_by_its_url_are_no_news_later(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    checkout.git("remote", "remove", "origin")
+    url = f"file://{hub.repo.path}"
+    done = muster("reconcile", "--repo", checkout.path, "--push", "--remote", url, "--now", NOW)
+    assert done == (cli.FINE, "nothing to do\n", "")
+    code, out, err = muster("reconcile", "--repo", checkout.path, "--now", LATER)
+    assert (code, out) == (cli.REPOSITORY, "")
+    assert "the agents' refs here are copies and may be old" in err
+    assert "git remote add" in err
+    for name in "abc":
+        hub.beat(name, LATER)
+    done = muster("reconcile", "--repo", checkout.path, "--push", "--remote", url, "--now", LATER)
+    assert done == (cli.FINE, "nothing to do\n", "")
+
+
+def test_a_request_to_join_is_heard_of_before_it_is_accepted(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    hub.repo.commit_to("refs/heads/agents/d", {"cluster.yaml": cluster("d", accepts=False)})
+    code, out, err = muster("accept", "--repo", checkout.path, "--clusters", "d")
+    assert (code, err) == (cli.FINE, "")
+    assert "d: accepted, written to clusters/d/cluster.yaml" in out
+
+
+def test_a_ref_among_others_that_was_not_fetched_is_fetched(hub: Hub, muster: Run) -> None:
+    checkout = hub.clone("ci", *DEPTH)
+    checkout.git("fetch", "--quiet", "origin", "+refs/heads/agents/a:refs/heads/agents/a")
+    code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
+    assert (code, err) == (cli.FINE, "")
+    assert out.startswith("Nothing to do.")

@@ -18,7 +18,7 @@ from typing import Final
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.config import remotes, upstream
 from muster.gitio.errors import RepositoryError
-from muster.gitio.push import LIMIT_SECONDS, fetch_agents
+from muster.gitio.push import LIMIT_SECONDS, fetch_agents, tracking
 from muster.gitio.repository import Repository, current_branch
 from muster.model.snapshot import Agents
 
@@ -69,6 +69,9 @@ def listen(
     """
     refs, known = agent_refs(repository), remotes(repository)
     had = {*before, *_clusters(refs)}
+    if orphans := _orphans(repository, refs, asked):
+        return Heard(refs, Agents(_clusters(refs)), afar=True, stale=True, trouble=f"nobody knows any more of which "
+                     f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
     if not known:
         present = _clusters(refs)
         return Heard(refs, Agents(present, asked=True, gone=frozenset(had - present)))
@@ -132,6 +135,16 @@ def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:
 
 def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
     return frozenset(ref.cluster for ref in refs if ref.cluster and not ref.refused)
+
+
+def _orphans(repository: Repository, refs: Collection[AgentRef], asked: str | None) -> str:
+    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that was asked just now.
+
+    Its repository cannot be asked for news. Empty where there is none.
+    """
+    own = tracking(repository, asked) if asked is not None else "-"
+    copies = (ref.name for ref in refs if not ref.refused and ref.name.startswith(f"{_COPIES}url-"))
+    return next((name for name in copies if not name.startswith(own)), "")
 
 
 def _sources(repository: Repository, refs: Collection[AgentRef], known: Collection[str]) -> set[str]:
