@@ -87,3 +87,23 @@ def test_an_older_mistake_elsewhere_does_not_block_a_good_commit(repo: Repo) -> 
     repo.write("clusters/c/cluster.yaml", cluster("c"))
     done = commit(repo)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_commit_that_only_ignores_or_empties_is_looked_at(repo: Repo) -> None:
+    """pre-commit names no file that matters here, so the hook asks git itself."""
+    repo.write(".musterignore", "clusters/\n")
+    done = commit(repo)
+    assert done.returncode == 1
+    assert "`.musterignore` names it now" in done.stdout + done.stderr
+    repo.git("reset", "--quiet", "--hard")
+    repo.write("clusters/a/cluster.yaml", "")
+    done = commit(repo)
+    assert done.returncode == 1
+    assert "there is nothing in it now" in done.stdout + done.stderr
+
+
+def test_a_commit_that_touches_nothing_of_the_fleet_answers_for_nothing(repo: Repo) -> None:
+    repo.write("clusters/a/cluster.yaml", "")
+    repo.git("commit", "--quiet", "--all", "--no-verify", "--message", "a slip")
+    repo.write("README.md", "Of what is broken elsewhere this commit is innocent.\n")
+    assert commit(repo).returncode == 0

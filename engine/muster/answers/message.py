@@ -7,6 +7,7 @@ from muster.answers.change import Change
 from muster.answers.changes import summary
 from muster.answers.evaluate import Run
 from muster.fleet.fleet import Fleet
+from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
 from muster.model.times import format_time
@@ -39,7 +40,8 @@ def plain_message(run: Run, files: int) -> str:
 
 
 def _trailers(run: Run) -> list[str]:
-    return [f"{TRAILER}: {format_time(run.now)}", f"Muster-Source: {run.commit or 'none'}"]
+    whole = [f"{WHOLE}: {run.fleet.whole_at}"] if run.fleet.whole_at else []
+    return [f"{TRAILER}: {format_time(run.now)}", f"{SOURCE}: {run.commit or 'none'}", *whole]
 
 
 def policies_digest(fleet: Fleet) -> str:

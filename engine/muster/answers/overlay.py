@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Agents, Skipped, Snapshot, agents_of
+from muster.model.snapshot import Agents, Past, Skipped, Snapshot, agents_of, ignored_of, past_of
 from muster.model.source import SourceFile
 
 
@@ -29,6 +29,16 @@ class Overlay:
     def agents(self) -> Agents:
         """Which agents the snapshot below could hear."""
         return agents_of(self.below)
+
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names below."""
+        return ignored_of(self.below)
+
+    @property
+    def past(self) -> Past | None:
+        """What history says of the last run before the passes began."""
+        return past_of(self.below)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files of both, the written ones in place of those below."""

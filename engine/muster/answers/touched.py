@@ -7,7 +7,20 @@ from muster.model.finding import Finding
 
 
 def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
-    """Return the findings in these files, and those of every object of which one of them holds a part."""
+    """Return the findings in these files, and those of every object of which one of them holds a part.
+
+    `.musterignore` answers for every file that lost its object, and any commit for what the fleet as a whole has lost.
+    """
     names = set(files)
+    always = _LOST if ".musterignore" in names else _FLEET_WIDE
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
-    return [found for found in fleet.sorted_findings() if found.file in names or found.object in objects]
+    return [
+        found
+        for found in fleet.sorted_findings()
+        if found.file in names or found.object in objects or found.code in always
+    ]
+
+
+#: Removals that are held; and files that hold no more what they held.
+_FLEET_WIDE = frozenset(("MUS420",))
+_LOST = _FLEET_WIDE | {"MUS110"}

@@ -1,5 +1,6 @@
 """`muster validate`: is what is here (or staged) something that muster can decide on?"""
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,14 +17,18 @@ from muster.commands.reading import base_of, snapshot_of
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
 @click.option("--staged", is_flag=True, help="Validate what is staged: what the next commit would hold.")
+@click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit answers for.")
 @click.option("--base", metavar="REV",
               help="What admission policies compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
 @options.output_option("text", "json")
-def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, base: str | None, output: str) -> int:
+def command(
+    files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, touched: bool, base: str | None, output: str
+) -> int:
     """Check syntax, schema, assembly, references, expressions and admission policies.
 
     With FILES, only findings in these files, in objects of which they hold a part, and in policies that they
-    touch are shown: what the pre-commit hook asks for.
+    touch are shown. With --touched these are the files that the next commit writes, moves or deletes: what the
+    pre-commit hook asks for.
     """
     from muster.answers.evaluate import check_snapshot
     from muster.answers.touched import touched_findings
@@ -32,10 +37,15 @@ def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, b
 
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
+    if touched and not staged:
+        raise click.UsageError("--touched goes with --staged.")
+    names = {*relative(files, repo), *(staged_files(repo) if touched else ())}
+    if touched and not any(map(is_read, names)):
+        return 0
     with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
         fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
-    findings = touched_findings(fleet, relative(files, repo)) if files else fleet.sorted_findings()
+    findings = touched_findings(fleet, names) if files or touched else fleet.sorted_findings()
     if output == "json":
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))
         return report(findings, quiet=True)
@@ -43,6 +53,21 @@ def command(files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, b
     if not findings:
         click.echo(f"{len(fleet.objects)} objects, no findings", err=True)
     return code
+
+
+def staged_files(repo: Path) -> tuple[str, ...]:
+    """Return the paths that the next commit changes."""
+    from muster.gitio.index import staged_paths
+    from muster.gitio.repository import open_repository
+
+    return staged_paths(open_repository(repo, os.environ))
+
+
+def is_read(path: str) -> bool:
+    """Tell whether what a path holds, or held, matters to the fleet."""
+    from muster.gitio.paths import IGNORE_FILE, SUFFIXES
+
+    return path.endswith(SUFFIXES) or path == IGNORE_FILE
 
 
 def relative(files: tuple[str, ...], repo: Path) -> list[str]:

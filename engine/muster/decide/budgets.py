@@ -9,7 +9,7 @@ stands in the Fleet's status; every stage that would cause a new effect asks her
 Conditions are never held: they tell the truth. What stands already is not asked for again, and recovery is free.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -131,10 +131,30 @@ def is_counted(fleet: Fleet, obj: Object) -> bool:
 
 
 def population(fleet: Fleet) -> tuple[Object, ...]:
-    """The clusters that budgets count, by id, the broken ones among them."""
-    ids = (id_ for id_ in fleet.broken if (id_.group, id_.kind) in _CLUSTER_KINDS and id_ in fleet.objects)
-    clusters = (*fleet.clusters(), *(fleet.objects[id_] for id_ in ids))
-    return tuple(sorted((obj for obj in clusters if is_counted(fleet, obj)), key=lambda obj: obj.id))
+    """The clusters that budgets count, by id, the broken ones among them: a slip is no way out of a population."""
+    sound = (obj for obj in fleet.clusters() if is_counted(fleet, obj))
+    return tuple(sorted((*sound, *kept_clusters(fleet)), key=lambda obj: obj.id))
+
+
+def kept_clusters(fleet: Fleet) -> Iterator[Object]:
+    """Yield the broken clusters that budgets count. Of one that its file has lost only what was derived is known."""
+    for id_ in fleet.broken:
+        if (id_.group, id_.kind) not in _CLUSTER_KINDS or never_available(fleet, id_):
+            continue
+        obj = fleet.objects.get(id_)
+        if obj is not None and "spec" in obj.body:
+            if in_service(obj):
+                yield obj
+        elif id_ in fleet.previous and was_in_service(fleet, id_):
+            yield obj or Object(id_, {}, ())
+
+
+def was_in_service(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether the last run found a cluster accepted and not being removed, as far as what it derived tells."""
+    before = fleet.conditions_before(id_)
+    if "Deleting" in before:
+        return False
+    return id_.kind != MANAGED_CLUSTER.name or dig(before.get("HubAcceptedManagedCluster"), "status") == "True"
 
 
 def headline(fleet: Fleet, obj: Object) -> str:

@@ -21,6 +21,7 @@ from muster.decide.budgets import (
     fleet_id,
     headline,
     holdings,
+    kept_clusters,
     population,
 )
 from muster.decide.transitions import condition
@@ -32,7 +33,7 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
-from muster.model.tree import Tree, mapping_at
+from muster.model.tree import Tree, dig, mapping_at
 
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
@@ -51,7 +52,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     past = _past(fleet, id_)
     known = holdings(fleet.before(past, *STATE), budgets)
     wished = {wish for wishes in WISHES for wish in wishes(fleet, now)}
-    disrupted = {wish for wish in wished if not isinstance(wish, Finding)}
+    disrupted = {wish for wish in wished if not isinstance(wish, Finding)}.union(_kept_wishes(fleet))
     yield from (found for found in wished if isinstance(found, Finding))
     groups = list(_groups(fleet, budgets))
     found = [
@@ -59,6 +60,17 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     ]
     yield from _state(fleet, id_, found, now)
     yield from _conditions(fleet, (id_, past), found, groups, now)
+
+
+def _kept_wishes(fleet: Fleet) -> Iterator[ObjectId]:
+    """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
+    keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
+    for obj in kept_clusters(fleet):
+        body = fleet.previous.get(obj.id)
+        standing = {key for key in taints.taints_by_key(body) if key[1] in taints.DISRUPTIVE and key in keys}
+        muster = mapping_at(body, "status", "muster")
+        if standing or dig(body, "status", "remedyActions") or muster.get("held") or muster.get("latched"):
+            yield obj.id
 
 
 def _past(fleet: Fleet, id_: ObjectId) -> ObjectId:

@@ -28,6 +28,7 @@ from muster.model.tree import Tree, mapping_at
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
 _BECAUSE = Because("sets")
+_KEPT = Because("kept", text="the labels of some cluster are not known, so the set stays as it is")
 _SET_EMPTY: Path = ("status", "conditions", ("ClusterSetEmpty",))
 _BOUND: Path = ("status", "conditions", ("Bound",))
 
@@ -73,16 +74,20 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, the membership of clusters without one, and what sets and bindings say."""
     clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
+    kept = [obj for id_ in fleet.broken if (obj := fleet.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
     for obj in clusters:
         if not obj.labels.get(CLUSTER_SET):
             yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _BECAUSE)
     sets = Sets.of(fleet)
-    labels = Facets({obj.id.name: cluster_labels(obj) for obj in clusters})
+    members = [*clusters, *(obj for obj in kept if not was_denied(fleet, obj.id))]
+    labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
     bindings = fleet.of(MANAGED_CLUSTER_SET_BINDING)
     shown = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
+    if fleet.uncertain(MANAGED_CLUSTER_SET_BINDING):
+        shown |= {name for name in BUILT_IN if MANAGED_CLUSTER_SET.id(name) in fleet.previous}
     yield from _built_in(fleet, shown)
     for name in sorted(sets.selectors.keys() & shown):
-        yield _emptiness(fleet, name, len(sets.members(name, labels)), now)
+        yield _as_it_was(fleet, name) or _emptiness(fleet, name, len(sets.members(name, labels)), now)
     yield from each(bindings, lambda obj: [_bound(fleet, obj, sets, now)])
 
 
@@ -111,6 +116,22 @@ def was_denied(fleet: Fleet, id_: ObjectId) -> bool:
     """Whether a cluster that was accepted once is not any more."""
     said = fleet.now(id_, "status", "conditions", (ACCEPTED,))
     return isinstance(said, dict) and said.get("status") == "False"
+
+
+def _as_it_was(fleet: Fleet, name: str) -> Decision | None:
+    """What a set said at the last run, while the labels of some cluster are not known; None where all of them are."""
+    id_ = MANAGED_CLUSTER_SET.id(name)
+    before = fleet.conditions_before(id_).get("ClusterSetEmpty")
+    if before is None or not (fleet.unidentified or any(_is_lost(fleet, lost) for lost in fleet.broken)):
+        return None
+    return Decision(id_, _SET_EMPTY, {key: value for key, value in before.items() if key != "type"}, _KEPT)
+
+
+def _is_lost(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster of the last run is broken in such a way that nobody knows its labels."""
+    obj = fleet.objects.get(id_)
+    unknown = obj is None or "spec" not in obj.body
+    return (id_.group, id_.kind) == (MANAGED_CLUSTER.group, MANAGED_CLUSTER.name) and unknown and id_ in fleet.previous
 
 
 def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision:

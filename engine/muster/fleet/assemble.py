@@ -18,6 +18,7 @@ from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import joined
 from muster.fleet.merge import overlay
+from muster.fleet.missed import find_missed
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import Reading, read
@@ -45,9 +46,17 @@ def assemble(snapshot: Snapshot) -> Fleet:
     objects: dict[ObjectId, Object] = {}
     inputs = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
     findings.extend(inputs.findings)
-    for id_, parts in _grouped(inputs.parts).items():
-        if not _declared(id_, parts, previous.get(id_)) and id_ not in broken:
-            if not (reading.unidentified and id_ in previous):
+    grouped = _grouped(inputs.parts)
+    declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
+    missed = find_missed(snapshot, reading, previous, declared)
+    findings.extend(missed.findings)
+    broken |= missed.broken
+    for part in missed.stand_ins:
+        grouped.setdefault(part.id, []).append(part)
+    unidentified = reading.unidentified or missed.unidentified
+    for id_, parts in grouped.items():
+        if id_ not in declared and id_ not in broken:
+            if not (unidentified and id_ in previous):
                 findings.append(messages.undeclared(id_, parts[0]))
                 undeclared.add(id_)
                 continue
@@ -75,8 +84,9 @@ def assemble(snapshot: Snapshot) -> Fleet:
         settings=settings,
         builtin={id_: obj for id_, obj in builtin_objects().items() if id_ not in objects},
         broken=frozenset(broken),
-        unidentified=reading.unidentified,
         undeclared=frozenset(undeclared),
+        unidentified=unidentified,
+        whole_at=missed.since,
         asked=inputs.asked,
         findings=tuple(findings),
         derived_files=reading.derived_files,

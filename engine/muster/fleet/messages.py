@@ -162,7 +162,7 @@ def missing_identity(origin: Origin, message: str) -> Finding:
 
 
 def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) -> Finding:
-    """A kind that the registry does not have."""
+    """A kind that the registry does not have, of another program as far as anybody can tell."""
     if known_group:
         hint = did_you_mean(name, (kind.name for kind in ALL if kind.group == group))
     elif name in BY_NAME:
@@ -173,6 +173,76 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
     return finding(
         "MUS102", message, _at(origin), hint=hint or "name the file in .musterignore if it is not meant for muster"
     )
+
+
+def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: ObjectId | None) -> Finding:
+    """A kind or group that differs from one of the fleet's by a slip of the pen."""
+    if kind.name == name:
+        hint = f"did you mean apiVersion: {kind.api_version}?"
+    elif kind.group == group:
+        hint = f"did you mean {kind.name!r}?"
+    else:
+        hint = f"did you mean {kind.name!r} of {kind.api_version}?"
+    message = (
+        f"no kind {name!r} in group {group!r} is known; {id_ or 'what it was meant to be'} stays as it is meanwhile"
+    )
+    return finding("MUS102", message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
+
+
+def incomplete(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
+    """A document of the fleet's without `apiVersion` or without `kind`."""
+    one = kinds[0] if len(kinds) == 1 else None
+    line = f"add `{missing}: {one.name if missing == 'kind' else one.api_version}`" if one else f"add its {missing}"
+    hint = did_you_mean(missing, keys).replace("did you mean", "is it written as") or line
+    return finding(
+        "MUS103", f"the document has no {missing}, so nobody knows which object it is", _at(origin), hint=hint
+    )
+
+
+def misspelt_list(origin: Origin, name: str) -> Finding:
+    """A list of objects of the fleet that is not called one."""
+    message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay as they are meanwhile"
+    return finding("MUS102", message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
+
+
+def bears_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
+    """A document without `apiVersion` and `kind` that bears the name of an object that nothing declares any more."""
+    names = ", ".join(map(str, ids))
+    return finding(
+        "MUS103",
+        f"the document has neither apiVersion nor kind, and nothing else declares {names}",
+        _at(origin),
+        hint="write both into it again, or remove the document with the object",
+        object_=ids[0],
+    )
+
+
+_STATES = {
+    "blank": "there is nothing in it now",
+    "broken": "it cannot be read now",
+    "strange": "what it holds now is of no kind that is known",
+    "ignored": "`.musterignore` names it now",
+    "symlink": "it is a symbolic link now",
+    "submodule": "it is a submodule now",
+    "conflict": "it has a merge conflict now",
+}
+
+
+def missed(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> Finding:
+    """A file that is still there, but does not hold any more what it held at the last run (or may have held)."""
+    named = ", ".join(str(id_) for id_ in ids[:_MOST_NAMED])
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    held = "held" if certain else "may have held"
+    return finding(
+        "MUS110",
+        f"the file {held} {named}{more}, and {_STATES.get(state, 'it was left out')}: nothing is removed",
+        Place(file),
+        hint="restore it; to remove an object, delete its file, or its document where the file holds others",
+        object_=ids[0],
+    )
+
+
+_MOST_NAMED = 5
 
 
 def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:

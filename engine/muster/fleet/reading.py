@@ -1,12 +1,12 @@
 """From the files of a snapshot to the parts of objects.
 
 Every file is read on its own: what is wrong with one never hides another. A document without both `apiVersion`
-and `kind` is somebody else's and is passed over in silence.
+and `kind` is somebody else's and is passed over in silence, unless it bears the name of an object that is missed.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muster.fleet import faults, messages
 from muster.fleet.derived import content_id
@@ -14,6 +14,7 @@ from muster.fleet.heard import is_report
 from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
+from muster.fleet.slips import Guess, incomplete, meant
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, Kind
@@ -33,18 +34,37 @@ _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 DEFAULT_NAMESPACE = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A person's file in which something is no object of the fleet's.
+
+    `blank`: there is nothing in it; `troubled`: a document of it cannot be read; `strangers` are its documents that
+    are of no kind that is known, each by what tells it from others.
+    """
+
+    source: SourceFile
+    blank: bool
+    troubled: bool
+    strangers: frozenset[str]
+
+
 @dataclass
 class Reading:
     """What was read: parts in order of file and document, findings, and what could not be read.
 
     `broken` are objects that a broken document holds; `unidentified` is set when a broken document does not even
-    say what it holds.
+    say what it holds. `stand_ins` are parts whose kind is misspelt: what is known of an object until it is mended;
+    `guesses` are documents that lack a line, and what they may have been. `suspects` are the files in which there is
+    anything else than objects of the fleet.
     """
 
     parts: list[Part] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     broken: set[ObjectId] = field(default_factory=set)
     unidentified: bool = False
+    stand_ins: list[Part] = field(default_factory=list)
+    guesses: list[tuple[messages.Origin, Guess]] = field(default_factory=list)
+    suspects: list[Suspect] = field(default_factory=list)
     derived_files: dict[str, str] = field(default_factory=dict)
 
 
@@ -116,9 +136,20 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
     else:
         _add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+    strangers, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in _unwrapped(document):
-            _add_body(reading, source, layer, document, item, body)
+            blank = False
+            if not _add_body(reading, source, layer, document, item, body):
+                strangers.add(_signature(body))
+    if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or strangers):
+        reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
+
+
+def _signature(body: Tree) -> str:
+    """What tells a document of no known kind from others: what it says it is, or all of it where it says nothing."""
+    named = _named(body) if isinstance(body, dict) else Identity()
+    return repr(tuple(named)) if named.kind and named.name else repr(body)
 
 
 def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
@@ -141,35 +172,68 @@ def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
 
 def _add_body(
     reading: Reading, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
-) -> None:
-    """Turn one document into a part, or into the finding that says why not."""
+) -> bool:
+    """Turn one document into a part, or into the finding that says why not. False where it is no object of ours."""
+    place = messages.Origin(source, document, item)
+    # An agent's slip is its own affair: what cannot be read counts as not sent.
+    person = layer is Layer.INPUT and not source.ref
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         if item is not None:
             reading.findings.append(messages.item_without_kind(source, document, item))
-        return
-    place = messages.Origin(source, document, item)
+            reading.unidentified |= person
+        elif person and (guess := incomplete(body)) is not None:
+            reading.guesses.append((place, guess))
+        return False
     api_version, name = body["apiVersion"], body["kind"]
     if not isinstance(api_version, str) or not isinstance(name, str):
         reading.findings.append(messages.missing_identity(place, "apiVersion and kind must be texts"))
         reading.unidentified = True
-        return
+        return False
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, name))
     if kind is None:
-        # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
-        reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
-        return
+        if not (person and _slip(reading, place, group, name, body)):
+            # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
+            reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
+        return False
     if document.nulls and layer is not Layer.DERIVED:
         body = without_nulls(kind, body)
     body = _in_its_scope(reading, place, kind, body)
     id_ = _identity(reading, place, kind, body)
     if id_ is None:
-        return
+        return False
     if version not in kind.versions:
         reading.findings.append(messages.unsupported_version(place, id_, version))
         _break(reading, id_)
-        return
+        return True
     reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
+    return True
+
+
+def _slip(reading: Reading, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
+    """Whether a document of an unknown kind was meant to be an object, or a list of objects, of the fleet."""
+    if isinstance(items := body.get("items"), list):
+        ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
+        if ids:
+            reading.findings.append(messages.misspelt_list(place, name))
+            reading.broken |= ids
+        return bool(ids)
+    kind = meant(group, name)
+    if kind is None:
+        return False
+    body = _in_its_scope(reading, place, kind, body)
+    id_ = _identity(reading, place, kind, body)
+    reading.findings.append(messages.misspelt_kind(place, group, name, kind, id_))
+    if id_ is not None:
+        part = Part(id_, kind.versions[0], body, Layer.INPUT, place.source, place.document.index, place.item)
+        reading.stand_ins.append(replace(part, line=place.document.line))
+    return True
+
+
+def _named(body: Tree) -> Identity:
+    """Which object a document says that it is."""
+    paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    return Identity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
 
 
 def _in_its_scope(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree) -> Tree:
@@ -206,6 +270,7 @@ def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree
     id_ = kind.id(name, namespace or "")
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         reading.findings.append(messages.malformed_name(place, id_))
+        reading.unidentified |= not place.source.ref
         return None
     return id_
 

@@ -7,7 +7,7 @@ from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Agents, Skipped, Snapshot
+from muster.model.snapshot import Agents, Past, Skipped, Snapshot, ignored_of, past_of
 from muster.model.source import SourceFile
 
 
@@ -38,6 +38,16 @@ class BesideAgents:
     def close(self) -> None:
         """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
+
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names below. Complete once `files` has been exhausted."""
+        return ignored_of(self._below)
+
+    @property
+    def past(self) -> Past | None:
+        """What history says of the last run."""
+        return past_of(self._below)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""

@@ -10,15 +10,17 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.gitio.entries import describe_link
 from muster.gitio.errors import RepositoryError
+from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.gitio.process import Git, without_location
+from muster.gitio.repository import open_repository
 from muster.gitio.stored import Stored, blob_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
@@ -48,12 +50,14 @@ class DirectorySnapshot:
         """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory."""
         if not path.is_dir():
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
+        self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
         self._git = Git(path, without_location(environ))
         self._objects = Objects(self._git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
         self._stored: Stored | None = None
+        self._named: list[SourceFile] = []
 
     @property
     def commit(self) -> None:
@@ -65,9 +69,25 @@ class DirectorySnapshot:
         """What was left out and why. Complete once `files` has been exhausted."""
         return tuple(sorted(self._skipped, key=lambda one: one.path))
 
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names. Complete once `files` has been exhausted."""
+        return tuple(self._named)
+
+    @cached_property
+    def past(self) -> History | None:
+        """What history says of the last run; None outside a work tree, and in a folder of another repository."""
+        try:
+            repository = open_repository(self._path, self._environ)
+        except RepositoryError:
+            return None
+        if repository.worktree is None or repository.worktree.resolve() != self._path.resolve():
+            return None
+        return history_of(repository)
+
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files, sorted by path."""
-        self._skipped = []
+        self._skipped, self._named = [], []
         listing = self._listed_by_git()
         self._absent = {} if listing is None else listing.absent
         ignored = self._ignored()
@@ -79,6 +99,8 @@ class DirectorySnapshot:
             for raw in sorted(self._walk() if listing is None else listing.paths):
                 path, fault = decode(raw)
                 if path in ignored or path == IGNORE_FILE:
+                    if is_data(raw) and not fault:
+                        self._named.append(SourceFile(path, "", partial(_read_if_regular, self._root + raw)))
                     continue
                 if fault:
                     self._skip(path, fault)
@@ -213,6 +235,14 @@ def _read_regular(path: bytes, limit: int) -> bytes:
         if status.st_size > limit or len(content) > limit:
             raise _TooLargeError(f"{max(status.st_size, len(content))} bytes, more than {limit}")
         return content
+
+
+def _read_if_regular(path: bytes) -> bytes:
+    """Return the content of a file that nobody has to be able to read."""
+    try:
+        return _read_regular(path, MAX_BLOB_BYTES)
+    except OSError:
+        return b""
 
 
 def _kind(mode: int) -> str:

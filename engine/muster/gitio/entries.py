@@ -27,16 +27,21 @@ class Entry(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What of a revision is read, as (path, blob id) sorted by path, and what is not."""
+    """What of a revision is read, as (path, blob id) sorted by path, what is not, and what `.musterignore` names."""
 
     chosen: Sequence[tuple[str, str]]
     skipped: tuple[Skipped, ...]
+    ignored: tuple[tuple[str, str], ...] = ()
 
     def files(self, objects: Objects) -> Iterator[SourceFile]:
         """Yield what was chosen as files that `objects` reads."""
         blobs = BlobSequence(objects, [oid for _, oid in self.chosen])
         for index, (path, oid) in enumerate(self.chosen):
             yield SourceFile(path, oid, partial(blobs.read, index))
+
+    def ignored_files(self, objects: Objects) -> tuple[SourceFile, ...]:
+        """Return what is ignored as files that `objects` reads."""
+        return tuple(SourceFile(path, oid, partial(objects.blob, oid)) for path, oid in self.ignored)
 
 
 def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
@@ -49,9 +54,12 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
     ignored, skipped = _read_ignored(kept, objects)
     chosen: list[tuple[str, str]] = []
     links: list[tuple[str, str]] = []
+    named: list[tuple[str, str]] = []
     for entry in kept:
         path, fault = decode(entry.path)
         if path in ignored or (entry.path == _IGNORE_PATH and not fault):
+            if is_data(entry.path) and not fault and _obstacle(entry) is None:
+                named.append((path, entry.oid))
             continue
         obstacle = (fault, "") if fault else _obstacle(entry)
         if obstacle is None:
@@ -61,7 +69,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
         else:
             skipped.append(Skipped(path, *obstacle))
     skipped.extend(_reported_links(links, chosen, objects))
-    return Choice(chosen, tuple(sorted(skipped, key=lambda one: one.path)))
+    return Choice(chosen, tuple(sorted(skipped, key=lambda one: one.path)), tuple(named))
 
 
 def leaves(path: str, target: str) -> bool:

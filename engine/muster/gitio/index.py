@@ -1,15 +1,26 @@
 """The snapshot of the index: what is staged, for the pre-commit hook."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
 from muster.gitio.entries import Entry, choose, matters
+from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, printable
 from muster.gitio.repository import Repository
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
+
+
+def staged_paths(repository: Repository) -> tuple[str, ...]:
+    """Return the paths that the next commit changes: written, moved or deleted ones, sorted."""
+    index = {"GIT_INDEX_FILE": str(repository.staged_index)}
+    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    against = ("diff", "--cached", "--name-only", "--no-renames", "-z", head) if head else ("ls-files", "-z")
+    listing = repository.git.output(*against, env=index)
+    return tuple(sorted(printable(path) for path in listing.split(b"\0") if path))
 
 
 class IndexSnapshot:
@@ -24,6 +35,7 @@ class IndexSnapshot:
         self._repository = repository
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: tuple[Skipped, ...] = ()
+        self._ignored: tuple[SourceFile, ...] = ()
 
     @property
     def commit(self) -> None:
@@ -35,12 +47,23 @@ class IndexSnapshot:
         """What was left out and why. Complete once `files` has been exhausted."""
         return self._skipped
 
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names. Complete once `files` has been exhausted."""
+        return self._ignored
+
+    @cached_property
+    def past(self) -> History | None:
+        """What history says of the last run."""
+        return history_of(self._repository)
+
     def files(self) -> Iterator[SourceFile]:
         """Yield the staged data files, sorted by path."""
         staged, conflicts = self._list()
         choice = choose(staged, self._objects)
         skipped = [*choice.skipped, *(Skipped(path, "conflict", "unmerged in the index") for path in conflicts)]
         self._skipped = tuple(sorted(skipped, key=lambda one: one.path))
+        self._ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from muster.gitio.outcomes import Moved, Pushed, Rejected
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.gitio.repository import Repository, ref_tip
-from muster.gitio.snapshot import list_tree
+from muster.gitio.trees import list_tree
 
 _REGULAR: Final = (b"100644", b"100755")
 

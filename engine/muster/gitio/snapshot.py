@@ -1,14 +1,17 @@
 """The snapshot of a commit: one `ls-tree`, and blobs through one persistent `cat-file` process."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
 from muster.gitio.agents import AgentFiles, AgentRef
-from muster.gitio.entries import Entry, choose
+from muster.gitio.entries import choose
+from muster.gitio.history import History
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
+from muster.gitio.trees import list_tree
 from muster.model.snapshot import Agents, Skipped
 from muster.model.source import SourceFile
 
@@ -33,6 +36,7 @@ class CommitSnapshot:
         self._agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: tuple[Skipped, ...] = ()
+        self._ignored: tuple[SourceFile, ...] = ()
 
     @property
     def commit(self) -> str:
@@ -49,10 +53,21 @@ class CommitSnapshot:
         """What was left out and why. Complete once `files` has been exhausted."""
         return self._skipped
 
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names. Complete once `files` has been exhausted."""
+        return self._ignored
+
+    @cached_property
+    def past(self) -> History:
+        """What history says of the last run."""
+        return History(self._repository, self._commit)
+
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
         choice = choose(list_tree(self._repository, self._commit), self._objects)
         self._skipped = choice.skipped
+        self._ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
         if self._agent_refs:
             agents = AgentFiles(self._objects, self._agent_refs)
@@ -70,13 +85,3 @@ class CommitSnapshot:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
-    """Yield every entry of the commit's tree, recursively, in byte order of paths."""
-    listing = repository.git.output("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-    for record in listing.split(b"\0"):
-        if record:
-            head, _, path = record.partition(b"\t")
-            mode, _, oid, size = head.split()
-            yield Entry(mode, oid.decode(), int(size) if size.isdigit() else None, path)

@@ -51,8 +51,13 @@ _TABLE = (
     Code("MUS101", _E, "field set twice",
          "Two files set the same field of one object. One file, one writer: remove the field from one of them. Until "
          "then the object keeps its last derived state."),
-    Code("MUS102", _W, "unknown kind", "No kind of this group and name is known, so the document is ignored."),
-    Code("MUS103", _E, "missing identity", "An object needs apiVersion, kind and metadata.name."),
+    Code("MUS102", _W, "unknown kind",
+         "No kind of this group and name is known, so the document is ignored. Where only a few letters differ from "
+         "one that is (`ManagedClustr`, `cluster.open-cluster-managment.io`), it is an error: the object that was "
+         "meant keeps its derived state and stays in the fleet."),
+    Code("MUS103", _E, "missing identity",
+         "An object needs apiVersion, kind and metadata.name. Until the document has them, the object that it may have "
+         "been, or every object that nothing else declares, keeps its derived state."),
     Code("MUS104", _W, "namespace out of place",
          "As with kubectl, a namespaced object that names no namespace is in `default`, and the namespace of a "
          "cluster-scoped one is dropped. The first is said only of what speaks of a cluster by its namespace."),
@@ -65,6 +70,13 @@ _TABLE = (
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
     Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
+    Code("MUS110", _E, "file that lost its object",
+         "A file held an object at the last run, is still there, and holds it no more: it is empty, cannot be read, is "
+         "named in .musterignore, became a link, or holds only what is of no known kind. That is a slip and removes "
+         "nothing: the object keeps its derived state and stays in the fleet. An object is removed by deleting its "
+         "file, or its document in a file that holds others; moving it to another file is no removal. What a file held "
+         "is told by git's history; without it (a plain directory, a shallow clone) by the file's name, and an empty "
+         "file may have held anything."),
     Code("MUS120", _E, "report that repeats another part",
          "A Lease, a report or the status of a cluster sets what another part sets already. The first counts, people's "
          "files before agents' branches; the other counts as not sent. The object is decided all the same. On an "

@@ -42,6 +42,44 @@ class Agents:
     gone: frozenset[str] = frozenset()
 
 
+class Past(Protocol):
+    """What history says of the last run: the files that it read, and what the commits since then allow.
+
+    A snapshot has one as its attribute `past` where there is such a history: not in a plain directory, nor where the
+    history was cut off before the last run. Asking may cost git processes: it is asked only where something is missed.
+    """
+
+    @property
+    def commit(self) -> str:
+        """The commit of the last run that found every file whole; empty where it is not to be found."""
+
+    @property
+    def lingers(self) -> bool:
+        """Whether there were runs since that commit, which found files that were not whole."""
+
+    @property
+    def allowances(self) -> tuple[str, ...]:
+        """What the trailers `Muster-Allow-Removal` of the commits since the last run say, oldest first."""
+
+    def before(self, path: str, oid: str = "") -> SourceFile | None:
+        """Return the file at `path` as the last run read it; None where it read none there, or one of the same id."""
+
+    def below(self, folder: str) -> Iterator[SourceFile]:
+        """Yield every file that the last run read under a folder."""
+
+
+def past_of(snapshot: "Snapshot") -> Past | None:
+    """Return what history says of the last run; None where it says nothing."""
+    past: Past | None = getattr(snapshot, "past", None)
+    return past
+
+
+def ignored_of(snapshot: "Snapshot") -> tuple[SourceFile, ...]:
+    """Return the files that `.musterignore` names. Complete once `files` has been exhausted."""
+    ignored: tuple[SourceFile, ...] = getattr(snapshot, "ignored", ())
+    return ignored
+
+
 class Snapshot(Protocol):
     """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.
 

@@ -1,0 +1,87 @@
+"""Slips: documents that were meant to be an object of the fleet and do not quite say so.
+
+A letter too many in a kind or group, a line that was lost: the document is still there and nobody wanted to remove
+anything. Whoever writes another program's objects must not be told so, however alike their names: Cluster API has a
+`Cluster` in `cluster.x-k8s.io`, Open Cluster Management a `PlacementBinding` in `policy.open-cluster-management.io`.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muster.model.kinds import ALL, BY_NAME, Kind
+from muster.model.names import slip_of
+from muster.model.tree import Tree, dig
+
+_GROUPS = frozenset(kind.group for kind in ALL)
+_NAMES = frozenset(BY_NAME)
+#: Objects of others in a group that is ours, which are called as one of another group.
+_NAMESAKES = frozenset({("cluster.open-cluster-management.io", "ClusterClaim")})
+
+
+class Guess(NamedTuple):
+    """What an incomplete document may have been meant to be: one of these kinds, of a name (empty for none)."""
+
+    kinds: tuple[Kind, ...]
+    name: str
+    namespace: str
+
+
+def meant(group: str, name: str) -> Kind | None:
+    """Return the kind that a group and kind nobody knows were meant to be; None where they are somebody else's.
+
+    Both must be near: a misspelt kind in a group that is ours, a misspelt group (one without its first part, or none
+    at all, among them) with one of its kinds, or a kind that belongs to another group of ours.
+    """
+    if group in _GROUPS and name in _NAMES and (group, name) not in _NAMESAKES:
+        return BY_NAME[name]
+    for candidate in _groups_near(group):
+        names = {kind.name: kind for kind in ALL if kind.group == candidate}
+        if candidate != group and name in names:
+            return names[name]
+        exact = candidate == group or bool(slip_of(group, (candidate,)))
+        if exact and (match := slip_of(name, names)):
+            return names[match]
+    return None
+
+
+def _groups_near(group: str) -> Iterator[str]:
+    if group in _GROUPS:
+        yield group
+    elif match := slip_of(group, _GROUPS):
+        yield match
+    else:
+        # Core objects have no group, and none of ours is called as one of them.
+        yield from sorted(known for known in _GROUPS if not group or known.endswith(f".{group}"))
+
+
+def incomplete(body: Tree) -> Guess | None:
+    """Return what a document without `apiVersion` or without `kind` was meant to be; None for somebody else's.
+
+    One of the two is there and is the fleet's, or nearly; or neither is, but it has the metadata of an object: then
+    `kinds` is empty, and only a name that is missed says whose it is.
+    """
+    if not isinstance(body, dict):
+        return None
+    group_version, kind = _text(body.get("apiVersion")), _text(body.get("kind"))
+    name, namespace = _text(dig(body, "metadata", "name")), _text(dig(body, "metadata", "namespace"))
+    if group_version and not kind:
+        group = group_version.rpartition("/")[0] or group_version
+        near = group if group in _GROUPS else slip_of(group, _GROUPS) or _cut_off(group)
+        return Guess(tuple(k for k in ALL if k.group == near), name, namespace) if near else None
+    if kind and not group_version:
+        match = kind if kind in _NAMES else slip_of(kind, _NAMES)
+        # A name such as `Cluster` alone proves nothing: an object has metadata.
+        return Guess((BY_NAME[match],), name, namespace) if match and isinstance(body.get("metadata"), dict) else None
+    return Guess((), name, namespace) if name and not group_version else None
+
+
+def _cut_off(group: str) -> str:
+    """The group of which this is the beginning, in a file that ends in the middle of the line."""
+    return next((known for known in sorted(_GROUPS) if len(group) > _SHORT and known.startswith(group)), "")
+
+
+_SHORT = 7
+
+
+def _text(value: Tree) -> str:
+    return value if isinstance(value, str) else ""
