@@ -155,3 +155,25 @@ def test_a_slip_is_said_first(muster: Run, fleet: Repo, arguments: tuple[str, ..
     assert code == 2
     assert text in err
     assert fleet.git("for-each-ref", "refs/heads/agents") == ""
+
+
+def test_a_large_deep_report_is_sent_at_its_own_size(muster: Run, fleet: Repo) -> None:
+    data = '{"x": ' + "[" * 50 + ",".join("1" for _ in range(20_000)) + "]" * 50 + "}"
+    arguments = ("report", "--repo", fleet.path, "--local", "--cluster", "c1", "--adapter", "dns",
+                 "--observed-generation", "1", "--condition", "Available=True", *NOW)  # fmt: skip
+    assert muster(*arguments, "--data", data)[0] == 0
+    assert len(fleet.git("show", f"{AGENT}:reports/dns.yaml")) < 2 * len(data)
+    for _ in range(2):
+        code, out, err = muster("reconcile", "--repo", fleet.path, *NOW)
+        assert (code, err) == (0, "")
+    assert out == "nothing to do\n"
+    assert len(fleet.git("show", "HEAD:derived/adapterreports/c1/dns.yaml")) < 2 * len(data)
+
+
+@pytest.mark.parametrize("data", ["x" * (1 << 20), [0] * 200_000], ids=["bytes", "values"])
+def test_a_report_that_the_fleet_could_not_read_is_not_sent(muster: Run, fleet: Repo, data: object) -> None:
+    event = json.dumps({"x": data})
+    code, _, err = muster("report", "--repo", fleet.path, "--local", "--cluster", "c1", "--adapter", "dns",
+                          "--observed-generation", "1", "--condition", "Available=True", "--data", event)  # fmt: skip
+    assert (code, "the fleet could not read the report" in err) == (2, True)
+    assert fleet.git("for-each-ref", AGENT) == ""

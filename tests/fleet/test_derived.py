@@ -4,9 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.fleet.derived import UnwritableError, derived_text
+from muster.fleet.derived import derived_text
 from muster.model.tree import Tree
 from muster.yamlio import emit, limits, load_documents
+from muster.yamlio.writing import UnwritableError
 from tests.yamlio.strategies import trees
 
 

@@ -11,8 +11,8 @@ from muster.agent.election import Hold
 from muster.model.kinds import LEASE, Kind
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mappings_at
-from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
+from muster.yamlio.writing import file_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def report_text(subject: Subject, report: Report) -> str:
         })  # fmt: skip
     if report.hold is not None:
         documents.append(_lease(subject, report.hold))
-    return "---\n".join(emit(document) for document in documents)
+    return "---\n".join(file_text(document) for document in documents)
 
 
 def read_report(subject: Subject, data: bytes | None) -> Report:

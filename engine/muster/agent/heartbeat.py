@@ -24,8 +24,8 @@ from muster.gitio.errors import RepositoryError
 from muster.model.kinds import LEASE, MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
+from muster.yamlio.writing import file_text
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
 #: When in a lease's duration it is renewed: at random, so that agents that start together do not stay together, and
@@ -227,7 +227,7 @@ def _object(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:
 
 
 def _text(body: Tree) -> bytes:
-    return emit(body).encode()
+    return file_text(body).encode()
 
 
 def _loaded(data: bytes) -> Tree:

@@ -20,7 +20,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree
-from muster.yamlio.emitter import emit
+from muster.yamlio.writing import file_text
 
 #: What adapters report on, by the name on a command line.
 TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
@@ -103,10 +103,10 @@ def send(
     """Put a report on the cluster's agent ref, on a remote or here, and return the commit. RepositoryError where the
     remote does not take it or others keep being faster."""
     ref = agent_ref(cluster)
-    path = f"reports/{report['metadata']['name']}.yaml"
+    path, text = f"reports/{report['metadata']['name']}.yaml", file_text(report)
     delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS, random=random.random)
     commit = retrying(
-        lambda: _put(repository, ref, path, emit(report).encode(), remote),
+        lambda: _put(repository, ref, path, text.encode(), remote),
         lambda done: done is None,
         delays=delays,
         sleep=sleep,

@@ -148,13 +148,14 @@ def _refuse_unsound(body: Tree) -> None:
     from muster.fleet.schema_findings import schema_findings
     from muster.model.kinds import ADAPTER_REPORT
     from muster.model.source import Layer, Part, SourceFile
-    from muster.yamlio import limits
-    from muster.yamlio.emitter import emit
+    from muster.yamlio.writing import UnwritableError, file_text
 
     id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
-    source = SourceFile("report", "", lambda: emit(body).encode())
+    try:
+        data = file_text(body).encode()
+    except UnwritableError as error:
+        raise click.UsageError(f"the fleet could not read the report: {error}. Send less.") from error
+    source = SourceFile("report", "", lambda: data)
     part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
-    if (size := len(source.read())) > limits.FILE:
-        raise click.UsageError(f"the report has {size} bytes, and the fleet reads {limits.FILE} of a file. Send less.")
     for found in schema_findings(Object(id_, body, (part,))):
         raise click.UsageError(f"the report is not sound: {found.message}. {found.hint}".strip())

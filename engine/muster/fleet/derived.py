@@ -11,15 +11,9 @@ from muster.model.decision import Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import ListKeys, kind_of
 from muster.model.tree import Tree
-from muster.yamlio import limits
-from muster.yamlio.emitter import emit
-from muster.yamlio.loader import load_documents
+from muster.yamlio.writing import file_text
 
 HEADER = "Written by muster. Edits are overwritten by the next reconcile."
-
-_BLOCK_DEPTH = 12  # levels that are indented; the status of an object of a live hub has fewer
-_LARGE = 1 << 16  # characters beyond which only the first levels are indented: a report's own fields
-_LARGE_BLOCK_DEPTH = 4
 
 _TOP_ORDER = ("apiVersion", "kind", "metadata", "spec", "status")
 _METADATA_ORDER = ("name", "namespace", "generation", "creationTimestamp", "deletionTimestamp", "labels", "annotations")
@@ -97,33 +91,9 @@ def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
     return {key: mapping[key] for key in (*order, *rest) if key in mapping}
 
 
-class UnwritableError(ValueError):
-    """A derived part that could not be read again; the text says why."""
-
-
 def derived_text(body: Tree) -> str:
-    """Return the file's text. UnwritableError where the next run could not read it, for want of room.
-
-    Derived parts hold what others wrote, such as an adapter's report, so what is deep stands on one line, and in a
-    large file all that is nested at all: then the text is about as long as what it repeats.
-    """
-    try:
-        text = emit(body, header=HEADER, block_depth=_BLOCK_DEPTH)
-        if len(text) > _LARGE:
-            text = emit(body, header=HEADER, block_depth=_LARGE_BLOCK_DEPTH)
-    except ValueError as error:
-        raise UnwritableError(str(error)) from error
-    if len(text) > _LARGE:
-        _check_readable(text.encode())
-    return text
-
-
-def _check_readable(data: bytes) -> None:
-    """Raise UnwritableError where a text is beyond what is read of one file: its size, the number of its values."""
-    if len(data) > limits.FILE:
-        raise UnwritableError(f"it has {len(data)} bytes, more than {limits.FILE}")
-    for problem in load_documents(data, "").problems:
-        raise UnwritableError(problem.message)
+    """Return the file's text. UnwritableError where the next run could not read it."""
+    return file_text(body, header=HEADER)
 
 
 def content_id(content: bytes) -> str:
