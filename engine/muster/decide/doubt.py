@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.budgets import headline
+from muster.decide.registration import JOINED
 from muster.decide.staleness import expiry
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import lease_seconds, leases_by_cluster
@@ -22,8 +23,6 @@ from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
-
-_JOINED = "ManagedClusterJoined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Doubts:
         Of a cluster that never had an agent people and hubs write the conditions: their files are their word.
         """
         if obj.kind is MANAGED_CLUSTER:
-            return _JOINED in self.fleet.conditions_before(obj.id)
+            return JOINED in self.fleet.conditions_before(obj.id)
         return obj.spec.get("syncMode") == "Pull" and headline(self.fleet, obj) == "Unknown"
 
 

@@ -62,7 +62,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "first day": (),  # without it nothing is decided
     "requests": (((CSR,), (DECIDED,)),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
-    "taints": ((CLUSTERS, (("spec", "taints"),)),),
+    "taints": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),
     "remedies": (
         (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),

@@ -2,8 +2,9 @@
 
 A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
 In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
-targets, is edited or goes. Policies act one after the other, removing last, so that the newest wins. The memory of a
-latch is the derived file: a taint that a person deletes there is off.
+targets, is edited or goes. Silence takes nothing off: a condition of which nothing new is known (`muster.decide.doubt`)
+fulfils none for removing, unless that one names the status Unknown. Policies act one after the other, removing last, so
+that the newest wins. The memory of a latch is the derived file: a taint that a person deletes there is off.
 
 Taints that people commit are theirs: a policy cannot take those off.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.decide.budgets import Allowance, allowance
-from muster.decide.doubt import conditions_of
+from muster.decide.doubt import Doubts
 from muster.decide.taints import DISRUPTIVE, TaintKey, taints_by_key
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -31,12 +32,12 @@ LATCHED: Path = ("status", "muster", "latched")
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the latching taints of every cluster."""
-    policies, allowed = taint_policies(fleet), allowance(fleet, now)
+    policies, allowed, doubts = taint_policies(fleet), allowance(fleet, now), Doubts.of(fleet, now)
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
         cluster = _Cluster.of(fleet, obj)
         if policies or cluster.latched:
-            yield from cluster.apply(policies, allowed, now)
+            yield from cluster.apply(policies, allowed, doubts, now)
 
     yield from each(fleet.clusters(), latching)
 
@@ -44,12 +45,12 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
 def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters that a latching taint keeps work away from, whether it stands or is to be added."""
     policies = taint_policies(fleet)
-    unlimited = Allowance(fleet, now, (), ())
+    unlimited, doubts = Allowance(fleet, now, (), ()), Doubts.of(fleet, now)
 
     def wished(obj: Object) -> Iterator[ObjectId]:
         cluster = _Cluster.of(fleet, obj)
         if policies or cluster.latched:
-            for _ in cluster.apply(policies, unlimited, now):
+            for _ in cluster.apply(policies, unlimited, doubts, now):
                 pass
             if any(effect in DISRUPTIVE for _, effect in cluster.latched):
                 yield obj.id
@@ -80,18 +81,18 @@ class _Cluster:
         return cls(fleet, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
     def apply(
-        self, policies: tuple[ClusterTaintPolicy, ...], allowed: Allowance, now: datetime
+        self, policies: tuple[ClusterTaintPolicy, ...], allowed: Allowance, doubts: Doubts, now: datetime
     ) -> Iterator[Decision | Held]:
         """Let the policies act in order, and yield what follows."""
-        conditions = conditions_of(self.fleet, self.obj.id)
-        statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
+        doubt = doubts.about(self.obj)
+        statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
         frozen = allowed.freezes(self.obj.id)
         for policy in policies:
             if not policy.targets(self.obj):
                 continue
             if policy.adds(statuses):
                 yield from self._add(policy, allowed)
-            if policy.removes(statuses) and not frozen:
+            if policy.removes(statuses) and not frozen and not policy.removal_rests_on(doubt.covers):
                 self._remove(policy)
         yield from self._decisions(now)
 

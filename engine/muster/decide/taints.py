@@ -3,23 +3,29 @@
 `timeAdded` is set once, when the taint appears or its value or effect changes, and kept (upstream's mutating
 webhook; seed 002: "set automatically, the user should not set it"). A condition that cannot be evaluated never
 counts as true, so its taint is not added; one that stands already stays, because an error is no recovery.
+
+Neither is silence: a policy that looked at a condition of which nothing new is known (`muster.decide.doubt`) takes no
+taint of its own off, until there is news or the policy changes. A policy with a taint for Unknown, as the built-in ones
+are, says itself what silence means. Of the others `status.muster.taints` says which taint each put there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from muster import cel
 from muster.decide.budgets import Allowance, allowance
 from muster.decide.conditions import guards_hold, holds
+from muster.decide.doubt import Doubts, Watched, watch
 from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.generations import spec_digest
 from muster.decide.scope import Scopes
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.policies import TaintPolicy, TaintRule
-from muster.model.decision import Because, Decision, Held
+from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import TAINT_POLICY
@@ -29,6 +35,9 @@ from muster.model.tree import Tree, mappings_at
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
 _KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")
 _FROZEN = Because("budgets", text="nothing is heard of the cluster, and a budget holds: its taints stay as they are")
+_SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
+#: Where it is remembered which policy put a taint there, and a digest of the policy.
+STANDING: Path = ("status", "muster", "taints")
 #: Effects that keep work away or move it; the others only advise.
 DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 
@@ -39,15 +48,17 @@ TaintKey: TypeAlias = tuple[str, str]
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster."""
     scopes, failures, allowed = Scopes.of(fleet, now), Failures(), allowance(fleet, now)
-    uncertain = fleet.uncertain(TAINT_POLICY)
+    uncertain, silence = fleet.uncertain(TAINT_POLICY), _Silence(Doubts.of(fleet, now))
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
-        taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
+        taints = _Taints.of(fleet, obj, now, failures, silence)
         decisions = list(taints.own())
         decisions.extend(taints.of_policies(scopes))
-        yield from taints.within(allowed, decisions)
+        outcomes = list(taints.within(allowed, decisions))
         if uncertain:
-            yield from taints.kept({decision.path for decision in decisions if decision.value is not None})
+            outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
+        yield from outcomes
+        yield from taints.remembered(outcome for outcome in outcomes if isinstance(outcome, Decision))
 
     yield from each(fleet.clusters(), tainted)
     yield from failures.findings()
@@ -55,10 +66,10 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
 
 def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters that some policy keeps work away from, whether the taint stands or not."""
-    scopes, failures = Scopes.of(fleet, now), Failures()
+    scopes, failures, silence = Scopes.of(fleet, now), Failures(), _Silence(Doubts.of(fleet, now))
 
     def wished(obj: Object) -> Iterator[ObjectId]:
-        taints = _Taints(obj, taints_by_key(fleet.previous.get(obj.id)), now, failures)
+        taints = _Taints.of(fleet, obj, now, failures, silence)
         if any(_disrupts(decision) for decision in taints.of_policies(scopes)):
             yield obj.id
 
@@ -76,13 +87,39 @@ def taints_by_key(body: Tree) -> Mapping[TaintKey, Tree]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Silence:
+    """Who is silent, and the digests of the policies that have no word for that."""
+
+    doubts: Doubts
+    _digests: dict[ObjectId, str] = field(default_factory=dict)
+
+    def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
+        """What is remembered of a taint that a policy put there."""
+        if policy.id not in self._digests:
+            self._digests[policy.id] = spec_digest(policy.source.spec)
+        return {"key": key[0], "effect": key[1], "policy": policy.id.name, "digest": self._digests[policy.id]}
+
+
+@dataclass(frozen=True, slots=True)
 class _Taints:
-    """The taints of one cluster: `before` is what the last run derived."""
+    """The taints of one cluster: `before` is what the last run derived, `standing` what it remembered of who put them
+    there; `put` is what this run remembers."""
 
     obj: Object
     before: Mapping[TaintKey, Tree]
+    standing: Mapping[TaintKey, Tree]
     now: datetime
     failures: Failures
+    silence: _Silence
+    put: dict[TaintKey, Tree] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fleet: Fleet, obj: Object, now: datetime, failures: Failures, silence: _Silence) -> "_Taints":
+        """The cluster as the last run left it."""
+        previous = fleet.previous.get(obj.id)
+        entries = mappings_at(previous, *map(str, STANDING))
+        standing = {(str(entry.get("key")), str(entry.get("effect"))): entry for entry in entries}
+        return cls(obj, taints_by_key(previous), standing, now, failures, silence)
 
     def own(self) -> Iterator[Decision]:
         """People's taints, with the time at which they appeared."""
@@ -96,17 +133,34 @@ class _Taints:
             if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
                 continue
             base = base or scopes.base(self.obj)
-            scope = scopes.for_policy(policy, base)
+            seen, watched = base, tuple[Watched, ...]()
+            if any(self._put_by(policy, (rule.key, rule.effect)) for rule in policy.taints):
+                seen = {**base}
+                watched = watch(seen, self.silence.doubts.about(self.obj))
+            scope = scopes.for_policy(policy, seen)
             for rule in policy.taints:
-                yield from self._of_rule(policy, rule, scope, scopes.clock)
+                yield from self._of_rule(policy, rule, scope, scopes.clock, watched)
+
+    def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
+        """Whether this policy put the taint there, as it is, and has no word for silence."""
+        known = self.standing.get(key)
+        return known is not None and not policy.of_silence and known == self.silence.entry(policy, key)
 
     def _of_rule(
-        self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock
-    ) -> Iterator[Decision]:
+        self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock,
+        watched: tuple[Watched, ...],
+    ) -> Iterator[Decision]:  # fmt: skip
         key = (rule.key, rule.effect)
-        because = Because(f"{policy.label}#{rule.key}:{rule.effect}")
+        label = f"{policy.label}#{rule.key}:{rule.effect}"
+        because = Because(label)
         clock.reset()
-        if self._applies(policy, rule, scope, clock):
+        applies = self._applies(policy, rule, scope, clock)
+        stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
+        if (applies or stays) and not policy.of_silence:
+            self.put[key] = self.silence.entry(policy, key)
+        if stays:
+            yield self._present(key, rule.value or "", Because(label, text=_SILENT), clock.horizon)
+        elif applies:
             yield self._present(key, rule.value or "", because, clock.horizon)
         elif clock.horizon is not None:
             yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
@@ -133,6 +187,19 @@ class _Taints:
             path = ("spec", "taints", key)
             if path not in decided:
                 yield Decision(self.obj.id, path, _without_key(taint), _KEPT)
+
+    def remembered(self, decided: Iterable[Decision]) -> Iterator[Decision]:
+        """Who put the taints there that stand now."""
+        entries = []
+        for decision in decided:
+            if decision.value is not None:
+                key = cast("TaintKey", decision.path[2])
+                known = self.standing if decision.because in (_FROZEN, _KEPT) else self.put
+                if key in known and known[key] not in entries:
+                    entries.append(known[key])
+        if entries:
+            entries.sort(key=lambda entry: (entry["key"], entry["effect"]))
+            yield Decision(self.obj.id, STANDING, entries, Because("taints"))
 
     def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
         known = self.before.get(key) or {}

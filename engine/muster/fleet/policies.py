@@ -116,9 +116,10 @@ class TaintRule:
 
 @dataclass(frozen=True, slots=True)
 class TaintPolicy(Policy):
-    """Decides taints."""
+    """Decides taints. `of_silence`: it says itself what silence means, as one does that has a taint for Unknown."""
 
     taints: tuple[TaintRule, ...]
+    of_silence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,7 @@ def _taint_policy(obj: Object, compiler: Compiler, variables: Variables) -> Tain
     for index, taint in enumerate(mappings_at(obj.spec, "taints")):
         at = ("spec", "taints", index, "when")
         taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], compiler.condition(at), at))
-    return TaintPolicy(**_common(obj, compiler, variables), taints=tuple(taints))
+    return TaintPolicy(**_common(obj, compiler, variables), taints=tuple(taints), of_silence=compiler.of_silence)
 
 
 def _pulse_policy(obj: Object, compiler: Compiler, variables: Variables) -> PulsePolicy:

@@ -1,6 +1,6 @@
 """ClusterTaintPolicies (Karmada), read: which clusters each speaks of, and when it adds and removes its taints."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.fleet import Fleet
@@ -55,6 +55,10 @@ class ClusterTaintPolicy:
     def removes(self, statuses: Mapping[str, str]) -> bool:
         """Whether all conditions for removing hold; none at all never do."""
         return bool(self.remove_on) and all(match.holds(statuses) for match in self.remove_on)
+
+    def removal_rests_on(self, doubtful: Callable[[str], bool]) -> bool:
+        """Whether the conditions for removing rest on one of which nothing new is known, without naming Unknown."""
+        return any(doubtful(match.type) and "Unknown" not in match.values for match in self.remove_on)
 
     def targets(self, cluster: Object) -> bool:
         """Whether the policy speaks of a cluster: exclusion first, then labels, fields and names. Empty means all."""

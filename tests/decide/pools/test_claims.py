@@ -51,6 +51,7 @@ def test_a_claim_that_is_being_deleted_while_the_report_is_broken_waits_for_it(p
 
 def test_a_claim_that_is_edited_to_another_pool_keeps_its_cluster_and_says_so(play: Play) -> None:
     play.pool("other", size=1, runningCount=1, claimLifetime={"maximum": "5m"})
+    play.settle("07:05")  # a name of which reports are there already is not given to a new cluster
     play.report("other-1", "Running", "07:10")
     play.settle("07:10")
     play.claim("job", "07:00", clusterPoolName="other")
