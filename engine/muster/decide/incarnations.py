@@ -35,10 +35,11 @@ def came_to_be(fleet: Fleet, id_: ObjectId, now: datetime) -> datetime | None:
     written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
     if written is not None and written > now:
         written = None
-    if id_ in fleet.previous:
+    # What a hub had decided of an object that moves in is no derived part: the file says how old it is.
+    if id_ in fleet.derived_paths:
         known = try_time(fleet.before(id_, *map(str, CREATED)))
         return max((instant for instant in (known, written) if instant is not None), default=None)
-    return written if written is not None or not fleet.previous else now
+    return written if written is not None or not fleet.derived_paths else now
 
 
 def creations(fleet: Fleet, now: datetime) -> Iterator[Decision]:
@@ -60,7 +61,7 @@ def _uses_adapters(fleet: Fleet) -> bool:
 
 def of_this(fleet: Fleet, id_: ObjectId, last: Published | None) -> Published | None:
     """The last pulse of an object; None where it was one of a predecessor."""
-    if last is None or (fleet.previous and id_ not in fleet.previous):
+    if last is None or (fleet.derived_paths and id_ not in fleet.derived_paths):
         return None
     since = try_time(fleet.now(id_, *CREATED))
     return None if since is not None and last.time < since else last
