@@ -140,6 +140,23 @@ def test_story_2_traffic_is_removed_while_name_resolution_fails(tmp_path: Path) 
         assert statuses_by_commit(here.hub) == ["True", "False", "True"]  # renewals made no commit
 
 
+def test_a_detector_that_dies_gives_no_traffic_back(tmp_path: Path) -> None:
+    """Silence is no recovery: the block outlives its detector, and goes with the word of the next one."""
+    with world(tmp_path) as here, dns_server() as server:
+        here.commit("fleet.yaml", FLEET.replace("successThreshold: 0s", "successThreshold: 0s, staleThreshold: 3s"))
+        here.commit("remedies/dns.yaml", files.remedy("dns", "member1", "member2", condition=TYPE))
+        server.healthy = False
+        with running(*detecting(here.hub, server.address, "node-1"), environ=here.hub.environ) as reporter:
+            here.served_by("member2")
+            reporter.kill()
+        wait_until(lambda: statuses_by_commit(here.hub)[-1:] == ["Unknown"])
+        assert here.blocked() == ["member1"]
+        server.healthy = True
+        with running(*detecting(here.hub, server.address, "node-2"), environ=here.hub.environ):
+            here.served_by("member1", "member2")
+        assert statuses_by_commit(here.hub)[:3] == ["False", "Unknown", "True"]
+
+
 def statuses_by_commit(hub: Repo) -> list[str]:
     """The status of the condition of member1 in every commit that changed what is derived of it."""
     path = "derived/clusters/member1.yaml"
