@@ -69,7 +69,7 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
         if verdict is None:
             silent[policy.type] = Decision(obj.id, path, None, Because(policy.label), horizon)
             continue
-        verdict, because, waiting = _damped(scopes.fleet, policy, obj, verdict, now)
+        verdict, because, waiting = damped(scopes.fleet, policy, obj, verdict, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
@@ -97,7 +97,7 @@ def _judged(
         return Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
 
 
-def _damped(
+def damped(
     fleet: Fleet, policy: ConditionPolicy, obj: Object, verdict: Verdict, now: datetime
 ) -> tuple[Verdict, Because, Decision | None]:
     """The verdict that counts, why, and what is remembered while a new outcome has not lasted long enough."""

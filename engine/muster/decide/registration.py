@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.removal import removal
+from muster.decide.silence import kept_clusters
 from muster.decide.transitions import condition
 from muster.decide.valve import stretched
 from muster.fleet.acceptance import ACCEPTED_ON, automatic
@@ -46,7 +47,13 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
             if obj.id.name not in leases and not obj.deleting:
                 yield from _awaited_lease(fleet, obj, now)
 
+    def awaited(obj: Object) -> Iterator[Decision]:
+        known = obj.id.name in leases or lease_id(obj.id.name) in fleet.previous
+        if obj.kind is MANAGED_CLUSTER and ACCEPTED in fleet.conditions_before(obj.id) and not known:
+            yield from _awaited_lease(fleet, obj, now)
+
     yield from each(clusters, registered)
+    yield from each(kept_clusters(fleet), awaited)
     yield from stretched(fleet, [obj for obj in clusters if obj.spec.get("hubAcceptsClient") is True])
     yield from removal(fleet, now)
 

@@ -14,7 +14,7 @@ from muster.decide.staleness import reported_conditions
 from muster.fleet.csr import decoded
 from muster.fleet.fleet import Fleet
 from muster.fleet.lazy import LazyVariables
-from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds
+from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds, standing_seconds
 from muster.fleet.objects import Object
 from muster.fleet.policies import Policy
 from muster.model.ids import ObjectId
@@ -44,7 +44,7 @@ class Scopes:
         return {
             "self": obj.body,
             "lease": self.leases.get(name, {}),
-            "leaseDurationSeconds": self._lease_seconds(name),
+            "leaseDurationSeconds": self.seconds(name),
             "reported": self._reported(obj),
             "previous": self.fleet.conditions_before(obj.id),
             "conditions": self.fleet.conditions(obj.id),
@@ -59,9 +59,13 @@ class Scopes:
         """What policies over requests for certificates see besides: the request, and the cluster that it is for."""
         return {"csr": decoded(obj), "cluster": self.fleet.whole(MANAGED_CLUSTER.id(cluster_of(obj))) or {}}
 
-    def _lease_seconds(self, cluster: str) -> int:
-        obj = self.fleet.objects.get(MANAGED_CLUSTER.id(cluster))
-        return 0 if obj is None else lease_seconds(self.fleet, obj, self.leases.get(cluster))
+    def seconds(self, cluster: str) -> int:
+        """How long the lease of a ManagedCluster of this name lasts; 0 where there is none."""
+        id_ = MANAGED_CLUSTER.id(cluster)
+        obj = self.fleet.objects.get(id_)
+        if obj is not None:
+            return lease_seconds(self.fleet, obj, self.leases.get(cluster))
+        return standing_seconds(self.fleet.previous[id_]) if id_ in self.fleet.previous else 0
 
     def _reported(self, obj: Object) -> dict[str, Tree]:
         reported = self.fleet.reported(obj.id)
@@ -70,7 +74,7 @@ class Scopes:
         name = cluster_of(obj)
         ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
         cluster = next((self.fleet.objects[id_] for id_ in ids if id_ in self.fleet.objects), None)
-        return reported_conditions(reported, cluster, self.leases.get(name), self._lease_seconds(name), self.clock)
+        return reported_conditions(reported, cluster, self.leases.get(name), self.seconds(name), self.clock)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> dict[str, object]:
         """The base with the policy's own `params` and `variables`."""

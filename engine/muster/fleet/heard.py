@@ -93,9 +93,14 @@ def heard(obj: Object, wrong: Judge) -> tuple[Object | None, list[Finding]]:
             findings.extend(messages.not_sent(found, part) for found in new)
         else:
             chosen = trial
-    if not chosen or (obj.kind in CLUSTERS and not any("spec" in part.body for part in chosen.values())):
+    undeclared = _has_spec(obj.parts) and not _has_spec(chosen.values())
+    if not chosen or (obj.kind in CLUSTERS and undeclared):
         return None, findings
     return _made(obj.id, chosen), findings
+
+
+def _has_spec(parts: Iterable[Part]) -> bool:
+    return any("spec" in part.body for part in parts)
 
 
 def _without(part: Part, sections: Iterable[str]) -> Part | None:

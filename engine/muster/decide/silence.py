@@ -1,0 +1,98 @@
+"""Silence runs, also of clusters whose files are broken.
+
+What people own keeps its last derived state while there is an error in it: nobody knows what it should be. Whether the
+cluster's agent is heard is another matter, which no typo in a spec makes unknown. So of conditions that follow the
+lease, what can be said without the spec is said anew: that the agent fell silent, and what it reports meanwhile. The
+duration of the lease is the one that the last run derived.
+
+Everything else of such a cluster stays: taints, actions and placements follow once its file is mended.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from muster.decide.conditions import Verdict, damped, judge
+from muster.decide.failures import PolicyFailure
+from muster.decide.scope import Scopes
+from muster.decide.staleness import expiry
+from muster.decide.transitions import condition
+from muster.fleet.faults import each, is_fault
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.policies import ConditionPolicy
+from muster.model.decision import Because, Decision
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS, kind_of
+from muster.model.times import earliest
+from muster.model.tree import Tree
+
+SILENT: Final = Verdict("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", "silence")
+#: What a policy says that looks at the lease.
+_LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
+
+
+def kept_clusters(fleet: Fleet) -> Iterator[Object]:
+    """Yield the clusters that keep their last derived state, with as much of them as is known.
+
+    Not those on which muster itself fails: nothing that it would say of them can be relied on.
+    """
+    faulty = {found.object for found in fleet.findings if is_fault(found)}
+    if None in faulty:
+        return
+    for id_ in sorted(fleet.previous):
+        kept = id_ in fleet.broken or (fleet.unidentified and id_ not in fleet.objects)
+        if kind_of(id_) in CLUSTERS and kept and id_ not in faulty:
+            yield _known(fleet, id_)
+
+
+def _known(fleet: Fleet, id_: ObjectId) -> Object:
+    kind = kind_of(id_)
+    nothing: Tree = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": id_.name}}
+    obj = fleet.objects.get(id_) or Object(id_, nothing, ())
+    return replace(obj, body={**obj.body, "spec": obj.spec})
+
+
+def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide what no error in a cluster's file keeps from being known."""
+    scopes = Scopes.of(fleet, now)
+    policies = [policy for policy in fleet.compiled.conditions if _LEASE.search(str(policy.source.spec))]
+    yield from each(kept_clusters(fleet), partial(_conditions, scopes, policies, now))
+
+
+def _conditions(
+    scopes: Scopes, policies: list[ConditionPolicy], now: datetime, obj: Object
+) -> Iterator[Decision]:  # fmt: skip
+    fleet = scopes.fleet
+    base = scopes.base(obj)
+    reported, standing = fleet.reported(obj.id), fleet.conditions_before(obj.id)
+    until = expiry(obj, scopes.leases.get(obj.id.name), scopes.seconds(obj.id.name))
+    expired = until is not None and now >= until
+    for policy in policies:
+        before = standing.get(policy.type)
+        if before is None or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+            continue
+        scopes.clock.reset()
+        try:
+            verdict = judge(policy, scopes.for_policy(policy, base), scopes.clock)
+        except PolicyFailure:
+            verdict = SILENT if expired else None
+        horizon = earliest(scopes.clock.horizon, None if expired else until)
+        # What was reported may stand in the very file that is broken: then only silence is news.
+        if verdict is None or not (policy.type in reported or expired or before.get("status") != "True"):
+            value = {name: field for name, field in before.items() if name != "type"}
+            yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, Because("kept"), horizon)
+            continue
+        verdict, because, waiting = damped(fleet, policy, obj, verdict, now)
+        if waiting is not None:
+            yield waiting
+            horizon = earliest(horizon, waiting.horizon)
+        decided = condition(
+            before, status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
+            generation=before.get("observedGeneration"),
+        )  # fmt: skip
+        yield Decision(obj.id, ("status", "conditions", (policy.type,)), decided, because, horizon)
