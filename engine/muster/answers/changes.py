@@ -262,6 +262,8 @@ def _word(change: Change) -> str | None:
         return "applied" if change.after else "lifted"
     if change.field.startswith("traffic to "):
         return "rerouted"
+    if change.field == "held removal":
+        return "kept from removal" if change.after else None
     if change.field == "condition DisruptionHeld":
         return "exceeded" if change.after == "True" else "met again"
     return None

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -32,6 +33,7 @@ def command(
     """
     from muster.answers.evaluate import check_snapshot
     from muster.answers.touched import touched_findings
+    from muster.decide.removals import removal_findings
     from muster.output.documents import json_text
     from muster.output.findings import finding_tree
 
@@ -45,6 +47,7 @@ def command(
     with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
         fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+        fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
     findings = touched_findings(fleet, names) if files or touched else fleet.sorted_findings()
     if output == "json":
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))

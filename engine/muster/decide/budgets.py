@@ -39,7 +39,8 @@ _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A DisruptionBudget, read. `share` is in percent of the population where `most` is None."""
+    """A DisruptionBudget, read. `share` is in percent of the population where `most` is None, `share_removed` where
+    `most_removed` is."""
 
     id: ObjectId
     selector: LabelSelector
@@ -47,6 +48,8 @@ class Budget:
     most: int | None
     share: int
     ignored: int
+    most_removed: int | None
+    share_removed: int
     cooldown: timedelta
     suspicious_share: int
     min_backends: int
@@ -56,6 +59,7 @@ class Budget:
     def parse(cls, obj: Object, spec: Mapping[str, Tree]) -> "Budget":
         """Read a budget whose spec its schema has accepted; what it does not say takes the schema's defaults."""
         most = spec.get("maxDisrupted", "55%")
+        removed = spec.get("maxRemoved", "10%")
         cooldown = try_duration(spec.get("cooldown", "10m"))
         return cls(
             id=obj.id,
@@ -64,6 +68,8 @@ class Budget:
             most=most if isinstance(most, int) else None,
             share=_percent(most),
             ignored=spec.get("ignoreUpTo", 2),
+            most_removed=removed if isinstance(removed, int) else None,
+            share_removed=_percent(removed),
             cooldown=timedelta(minutes=10) if cooldown is None else cooldown,
             suspicious_share=_percent(spec.get("suspectObserverAt", "90%")),
             min_backends=spec.get("minAvailableBackends", 0),
@@ -74,6 +80,10 @@ class Budget:
         """How many of so many clusters may be disrupted; a share is rounded down."""
         limit = self.most if self.most is not None else population * self.share // 100
         return max(limit, self.ignored)
+
+    def removable(self, population: int) -> int:
+        """How many of so many clusters may be removed at once; a share is rounded down, and never less than two."""
+        return max(2, population * self.share_removed // 100) if self.most_removed is None else self.most_removed
 
     def domain(self, obj: Object) -> str:
         """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""

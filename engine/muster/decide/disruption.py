@@ -24,6 +24,7 @@ from muster.decide.budgets import (
     kept_clusters,
     population,
 )
+from muster.decide.removals import EFFECT, held_removals
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
@@ -33,10 +34,12 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
-from muster.model.tree import Tree, dig, mapping_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
+REMOVED = "RemovalHeld"
+_MOST_NAMED = 10
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 _BECAUSE = Because("budgets")
 
@@ -69,7 +72,8 @@ def _kept_wishes(fleet: Fleet) -> Iterator[ObjectId]:
         body = fleet.previous.get(obj.id)
         standing = {key for key in taints.taints_by_key(body) if key[1] in taints.DISRUPTIVE and key in keys}
         muster = mapping_at(body, "status", "muster")
-        if standing or dig(body, "status", "remedyActions") or muster.get("held") or muster.get("latched"):
+        waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
+        if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):
             yield obj.id
 
 
@@ -165,6 +169,14 @@ def _conditions(
         yield from _condition(fleet, ids, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
     else:
         yield from _condition(fleet, ids, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
+    removed = held_removals(fleet)
+    if removed:
+        names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
+        more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
+        text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
+        yield from _condition(fleet, ids, REMOVED, ("True", "TooManyRemoved", text), now)
+    else:
+        yield from _condition(fleet, ids, REMOVED, ("False", "NoneHeld", "No removal is held."), now)
     suspicious = [group for group in groups if group.suspicious]
     if suspicious:
         text = " ".join(_suspicion(fleet, group) for group in suspicious)

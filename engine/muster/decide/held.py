@@ -10,6 +10,7 @@ from datetime import datetime
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.ids import ObjectId
+from muster.model.tree import Tree
 
 PATH: Path = ("status", "muster", "held")
 
@@ -21,5 +22,8 @@ def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
         by_object.setdefault(held.object, []).append(held)
     for id_, found in sorted(by_object.items()):
         entries = sorted({(held.effect, held.because.rule) for held in found})
-        value = [{"effect": effect, "heldBy": rule} for effect, rule in entries]
-        yield Decision(id_, PATH, value, Because(found[0].because.rule, text=found[0].reason))
+        value: Tree = [{"effect": effect, "heldBy": rule} for effect, rule in entries]
+        path, whole = PATH, fleet.now(id_, *PATH[:2])
+        if isinstance(whole, dict):  # the stage `kept` has decided the whole of it: replace it as a whole
+            path, value = PATH[:2], {**whole, "held": value}
+        yield Decision(id_, path, value, Because(found[0].because.rule, text=found[0].reason))

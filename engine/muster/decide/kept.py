@@ -10,6 +10,7 @@ What a stage had derived that fails as a whole, through a fault of ours, is deci
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from muster.decide.removals import EFFECT, held_removals
 from muster.fleet.approvals import DECIDED
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
@@ -17,6 +18,7 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
+    ADD_ON_PLACEMENT_SCORE,
     ALL,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
@@ -26,8 +28,10 @@ from muster.model.kinds import (
     FLEET,
     LEASE,
     MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
     MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
+    MANIFEST_WORK,
     MULTI_CLUSTER_INGRESS,
     NODE_POOL,
     PLACEMENT,
@@ -36,10 +40,11 @@ from muster.model.kinds import (
     ListKeys,
     kind_of,
 )
-from muster.model.tree import Tree, dig, mapping_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _BROKEN = Because("kept", text="the object has an error, so it keeps its last derived state")
 _FAULT = Because("kept", text="muster could not decide this, through a fault of its own, so it stays as it is")
+_REMOVED = Because("kept", text="nobody declares the cluster any more, but a budget holds its removal")
 _MISSING = Because("kept", text="a file could not be read that may hold this object, so it keeps its derived state")
 _METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
 _ANNOTATIONS: Path = ("metadata", "annotations")
@@ -79,6 +84,8 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "pulses": (),
     "held": ((ALL, (("status", "muster", "held"),)),),
 }
+#: What lies in the namespace of a cluster's name and belongs to it.
+_OF_CLUSTERS = (ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE)
 #: Kinds of which objects exist that nobody but muster declares.
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
@@ -86,12 +93,28 @@ _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
     """Decide again what the last run derived for every broken object."""
     clusters = {id_.name for id_ in fleet.broken if kind_of(id_) in CLUSTERS}
+    lost = {id_.name for id_ in fleet.broken if kind_of(id_) in CLUSTERS and id_ not in fleet.objects}
+    removed = {held.object for held in held_removals(fleet)}
     for id_ in sorted(fleet.previous):
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in fleet.objects
-        if id_ in fleet.broken or awaited:
-            yield from _again(id_, fleet.previous[id_], _BROKEN)
+        left = kind_of(id_) in _OF_CLUSTERS and id_.namespace in lost and id_ not in fleet.objects
+        if id_ in fleet.broken or awaited or left:
+            because = _REMOVED if id_ in removed or (left and not awaited) else _BROKEN
+            yield from _again(id_, _without_removal(fleet.previous[id_]), because)
         elif fleet.unidentified and id_ not in fleet.objects:
             yield from _again(id_, fleet.previous[id_], _MISSING)
+
+
+def _without_removal(body: Tree) -> Tree:
+    """A derived part without the word that its removal is held: whether it is, is decided in every run."""
+    entries = mappings_at(body, "status", "muster", "held")
+    rest = [entry for entry in entries if entry.get("effect") != EFFECT]
+    if len(rest) == len(entries):
+        return body
+    muster = {key: value for key, value in body["status"]["muster"].items() if key != "held"}
+    muster |= {"held": rest} if rest else {}
+    status = {key: value for key, value in body["status"].items() if key != "muster"}
+    return {**body, "status": {**status, **({"muster": muster} if muster else {})}}
 
 
 def of_stage(fleet: Fleet, name: str) -> Iterator[Decision]:

@@ -28,6 +28,7 @@ from muster.decide import (
     pools,
     registration,
     remedies,
+    removals,
     requests,
     sets,
     silence,
@@ -86,6 +87,7 @@ def run(fleet: Fleet, now: datetime) -> Fleet:
     Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
     next run could not read.
     """
+    fleet = _with_removals(fleet, now)
     for number in range(_MOST_RUNS):
         done = _through(fleet, now, searching=number < _MOST_SEARCHES)
         found = [one for one in done.findings if one.code == faults.OF_OBJECT]
@@ -106,6 +108,15 @@ def run(fleet: Fleet, now: datetime) -> Fleet:
 def _parts(fleet: Fleet, id_: ObjectId) -> tuple[Part, ...]:
     obj = fleet.objects.get(id_)
     return obj.parts if obj else ()
+
+
+def _with_removals(fleet: Fleet, now: datetime) -> Fleet:
+    """The fleet in which clusters whose removal a budget holds are kept. Where that cannot be told, all are."""
+    try:
+        return removals.withheld(fleet, now)
+    except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
+        told = faults.of_stage("deciding removals", error)
+        return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
 def _through(fleet: Fleet, now: datetime, *, searching: bool) -> Fleet:

@@ -87,6 +87,7 @@ def assemble(snapshot: Snapshot) -> Fleet:
         undeclared=frozenset(undeclared),
         unidentified=unidentified,
         whole_at=missed.since,
+        allowances=missed.allowances,
         asked=inputs.asked,
         findings=tuple(findings),
         derived_files=reading.derived_files,

@@ -48,6 +48,7 @@ class Fleet:
     broken: frozenset[ObjectId] = frozenset()
     unidentified: bool = False
     undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
+    allowances: tuple[str, ...] = ()  # what the commits since the last run allow to be removed, in their own words
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()

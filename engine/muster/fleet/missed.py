@@ -48,7 +48,8 @@ _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))
 class Missed:
     """What is kept on account of slips: `broken` objects, parts that stand in for some of them, and the findings.
 
-    `since` is the commit of the last run that found every file whole, where that is known and some file is not.
+    `since` is the commit of the last run that found every file whole, where that is known and some file is not;
+    `allowances` are what the commits since the last run say of removals, where clusters are missed.
     """
 
     broken: frozenset[ObjectId]
@@ -56,6 +57,7 @@ class Missed:
     findings: tuple[Finding, ...]
     unidentified: bool
     since: str = ""
+    allowances: tuple[str, ...] = ()
 
 
 @dataclass
@@ -115,7 +117,13 @@ def find_missed(
             _by_name(search, left_out, ignored)
     broken, doubt = frozenset(search.broken), reading.unidentified or search.unidentified
     since = past.commit if past is not None and (broken or reading.broken or doubt) else ""
-    return Missed(broken, stand_ins, tuple(search.findings), search.unidentified, since)
+    allowances = past.allowances if past is not None and _any_cluster_is_gone(search) else ()
+    return Missed(broken, stand_ins, tuple(search.findings), search.unidentified, since, allowances)
+
+
+def _any_cluster_is_gone(search: _Search) -> bool:
+    there = (search.declared, search.broken, search.reading.broken)
+    return any(id_ for id_ in search.previous if kind_of(id_) in CLUSTERS and not any(id_ in known for known in there))
 
 
 def _is_declared_by_people(id_: ObjectId, body: Tree) -> bool:

@@ -188,6 +188,15 @@ _TABLE = (
          "muster failed in something that is about no single object: a file, a whole stage, a commit message. What "
          "that had given before stays, the rest is decided and committed, and the command exits with 3. Please report "
          "the message: it has no value of yours in it."),
+    Code("MUS420", _W, "removals are held",
+         "More clusters are declared no more than a DisruptionBudget lets be removed at once (`maxRemoved`; built in: "
+         "10 % of them, at least 2). None of them is removed: a bad merge or a lost folder looks just like it. They "
+         "keep what was derived, stay chosen, and count. Restore the files; or allow it: by the trailer "
+         "`Muster-Allow-Removal: <how many, or all>` of a commit since the last run, or by the annotation "
+         "muster.dev/allow-disruption on the Fleet or the budget. Deleting them over several runs needs no permission, "
+         "nor does removing what carries a deletionTimestamp or was never accepted."),
+    Code("MUS421", _W, "trailer that allows nothing",
+         "The trailer Muster-Allow-Removal takes a number of clusters, or `all`; what follows is a comment."),
     # -- 5xx: derived state
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),

@@ -313,11 +313,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("HELD", _status("DisruptionHeld")),
         Column("SINCE", _since("DisruptionHeld")),
         Column("OBSERVER SUSPECT", _status("ObserverSuspect")),
+        Column("REMOVAL HELD", _status("RemovalHeld")),
         Column("REASON", _reason("DisruptionHeld")),
     ),
     "DisruptionBudget": (
         _NAME,
         Column("MAX", _text("spec", "maxDisrupted")),
+        Column("MAX REMOVED", _text("spec", "maxRemoved")),
         Column("COOLDOWN", _text("spec", "cooldown")),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", _renewed)),

@@ -130,7 +130,7 @@ def _told(fleet: Fleet, obj: Object, verdict: Verdict, now: datetime) -> Decisio
 def _situation(fleet: Fleet, target: ObjectId, stored: Accepted | None, now: datetime, limits: Limits) -> Situation:
     """What reports on an object are judged against. A broken object is at its last generation."""
     obj = fleet.objects.get(target)
-    unseen = obj is None and fleet.unidentified and target in fleet.previous
+    unseen = obj is None and (fleet.unidentified or target in fleet.broken) and target in fleet.previous
     generation = generation_of(fleet, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
     since = None if generation is None else came_to_be(fleet, target, now)

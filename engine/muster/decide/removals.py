@@ -1,0 +1,134 @@
+"""Removals: clusters whose files are gone, and whether so many may go at once.
+
+One cluster that nobody declares any more is removed. Many at once are more likely a bad merge or a lost folder: while
+more are gone than a budget's `maxRemoved` allows, none of them is removed. They keep the whole of what was derived,
+stay chosen where they were, count in every budget, and the Fleet says which they are.
+
+What lets them go: fewer of them, the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`, or the trailer
+`Muster-Allow-Removal: <how many, or all>` of a commit since the last run. Decided before all else, because what is held
+back is in the fleet for every stage.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept_clusters, was_in_service
+from muster.fleet.fleet import Fleet
+from muster.fleet.messages import finding
+from muster.fleet.overrides import override_of
+from muster.model.decision import Because, Held
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS
+
+#: How a held removal is called among the held effects.
+EFFECT: Final = "removal"
+TRAILER: Final = "Muster-Allow-Removal"
+
+_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
+_ALLOWANCE = re.compile(r"(?:(\d{1,9})|all|yes)\b.*", re.IGNORECASE | re.DOTALL)
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Removals:
+    """The clusters that are to be removed, and how many there are with them.
+
+    `budget` is the one that holds all of them back; None: they go.
+    """
+
+    gone: tuple[ObjectId, ...]
+    population: int
+    budget: Budget | None
+    allowed: int
+
+    @property
+    def text(self) -> str:
+        """What is held and why, in one sentence without its full stop."""
+        name = self.budget.id.name if self.budget else ""
+        count = f"{len(self.gone)} of {self.population} clusters are declared no more"
+        return f"{count}, budget {name!r} lets {self.allowed} be removed at once"
+
+
+def removals(fleet: Fleet, now: datetime) -> Removals:
+    """Return which clusters nobody declares any more, and whether a budget holds their removal."""
+    known = (id_ for id_ in fleet.previous if (id_.group, id_.kind) in _KINDS and was_in_service(fleet, id_))
+    gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
+    # Newcomers count: what stands on the next run must be judged as it was on this one.
+    total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
+    none = Removals(gone, total, None, 0)
+    if not gone:
+        return none
+    whole = fleet.objects.get(fleet_id(fleet))
+    override = override_of(whole) if whole else None
+    if override is not None and override.covers(now):
+        return none
+    limits = sorted(((budget.removable(total), budget) for budget in _asked(fleet, now)), key=lambda one: one[0])
+    granted = _granted(fleet.allowances)
+    if not limits or granted is None or len(gone) <= limits[0][0] + granted:
+        return none
+    return Removals(gone, total, limits[0][1], limits[0][0])
+
+
+def _stays(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster of the last run is still there, or is kept on account of a slip."""
+    return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
+
+
+def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
+    """The budgets that have a say: those with a selector only where there are no others, because of a cluster that is
+    gone nobody knows the labels."""
+    budgets = budgets_of(fleet)
+    for budget in [budget for budget in budgets if not budget.selector.requirements] or budgets:
+        if budget.override is None or not budget.override.covers(now):
+            yield budget
+
+
+def _granted(allowances: Iterable[str]) -> int | None:
+    """How many removals the commits since the last run allow together; None for all of them."""
+    total = 0
+    for text in allowances:
+        match = _ALLOWANCE.fullmatch(text)
+        if match and match[1] is None:
+            return None
+        total += int(match[1]) if match else 0
+    return total
+
+
+def withheld(fleet: Fleet, now: datetime) -> Fleet:
+    """Return the fleet in which clusters whose removal is held are among those that keep what they had."""
+    found = removals(fleet, now)
+    fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
+    if found.budget is None:
+        return fleet
+    because = Because(str(found.budget.id), text=found.text)
+    held = tuple(Held(id_, EFFECT, found.text, because) for id_ in found.gone)
+    return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
+
+
+def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
+    """Return what a run would say of removals: for whoever only checks."""
+    return list(_findings(fleet, removals(fleet, now)))
+
+
+def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
+    if found.budget is not None:
+        named = ", ".join(id_.name for id_ in found.gone[:_MOST_NAMED])
+        more = f" and {len(found.gone) - _MOST_NAMED} more" if len(found.gone) > _MOST_NAMED else ""
+        yield finding(
+            "MUS420",
+            f"{named}{more} stay: {found.text}",
+            hint=f"restore their files; to remove them, let the commit say `{TRAILER}: {len(found.gone)}` in its last "
+            "paragraph (another one may, afterwards), or annotate the Fleet with muster.dev/allow-disruption",
+        )
+    for text in fleet.allowances if found.gone else ():
+        if not _ALLOWANCE.fullmatch(text):
+            yield finding("MUS421", f"{TRAILER}: {text!r} lets nothing through", hint="give a number, or `all`")
+
+
+def held_removals(fleet: Fleet) -> list[Held]:
+    """The removals that are held in this run."""
+    return [held for held in fleet.held if held.effect == EFFECT]
