@@ -81,8 +81,10 @@ def test_no_logic_absorbs_an_exhausted_budget() -> None:
         ("'\\ud800'", "not a Unicode character"),
         ("\x00", "unexpected character"),
         ("", "ends too early"),
+        ("[" + "1," * 30_000 + "1]", "60,003 names, constants and signs; 16,000 are allowed"),
+        ("(" * 20_000 + "1" + ")" * 20_000, "names, constants and signs"),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_hostile_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(cel.CompileError, match=message):
@@ -116,6 +118,15 @@ def test_deep_expressions_are_evaluated(text: str) -> None:
 def test_deep_data_is_no_crash(text: str) -> None:
     result = cel.compile(text).run({"x": NESTED})
     assert result.value is not None or isinstance(result.error, cel.EvaluationError)
+
+
+def test_long_texts_and_comments_are_no_signs() -> None:
+    for text in (
+        "'" + "\\n" * 40_000 + "' == ''",
+        "// " + "! " * 40_000 + "\n1 == 1",
+        "[" + "'a b c', " * 7_000 + "'a'] == []",
+    ):
+        assert cel.compile(text).run({}).error is None
 
 
 def test_messages_never_show_all_variables() -> None:

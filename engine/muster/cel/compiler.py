@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from muster.cel import ast, cache
 from muster.cel.codegen.generate import generate
 from muster.cel.env import Env, declared
-from muster.cel.errors import CompileError, CostIssue, Issue
+from muster.cel.errors import CompileError, CostIssue, Issue, issue_at
 from muster.cel.program import Program
 from muster.cel.types import DYN, Type, reduce_type
 from muster.model.finding import Severity
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _DYNAMIC = Env()
 _KEPT = 20_000
+_MOST_ISSUES = 20
 
 _programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
 
@@ -75,12 +76,22 @@ def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type], tuple[Iss
         checked = check(node, declared(env), text)
         errors = tuple(issue for issue in checked.issues if issue.severity is Severity.ERROR)
         if errors:
-            raise CompileError(errors)
+            raise CompileError(_first(errors, text))
         _afford(text, env, node, checked)
         types = checked.types
-        warnings = tuple(issue for issue in checked.issues if issue.severity is not Severity.ERROR)
+        doubts = tuple(issue for issue in checked.issues if issue.severity is not Severity.ERROR)
+        warnings = _first(doubts, text)
     resolved = resolve(node, env)
     return resolved, _needed(resolved, types), warnings
+
+
+def _first(issues: tuple[Issue, ...], text: str) -> tuple[Issue, ...]:
+    """Return the first of many issues, and how many more there are at the place of the next."""
+    if len(issues) <= _MOST_ISSUES:
+        return issues
+    rest = issues[_MOST_ISSUES:]
+    message = f"{len(rest):,} more of this expression are not shown"
+    return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, severity=rest[0].severity))
 
 
 def _afford(text: str, env: Env, node: ast.Node, checked: "Checked") -> None:

@@ -5,6 +5,7 @@ a thousand parentheses cost no stack. What remains is bounded by `MAX_DEPTH`. Ma
 as the language definition wants it: by name and number of arguments, before any name is looked up.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -15,11 +16,19 @@ from muster.cel.literals import LiteralError, bytes_, double, integer, string, u
 MAX_LENGTH = 100_000
 """Characters that an expression may have."""
 
+MAX_TOKENS = 16_000
+"""Names, constants and signs that an expression may have: reading and checking them takes a second or two."""
+
 MAX_DEPTH = 160
 """Levels that may be nested in each other; chains of `&&` and `||`, and parentheses, count once."""
 
 Tree: TypeAlias = Any
 """A Lark tree or token: the one library here that knows no types."""
+
+_TOKEN = re.compile(
+    r"""//[^\n]*+|"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|["'][^\n]*+|\w++|\S"""
+)
+"""Roughly a token, or a comment: enough to know how much there is to read before reading it."""
 
 RESERVED = frozenset(
     {
@@ -45,6 +54,9 @@ def parse(text: str) -> ast.Node:
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text):,} characters; {MAX_LENGTH:,} are allowed"
         raise SyntaxIssue((issue_at(text[:MAX_LENGTH], 0, message),))
+    if len(text) > MAX_TOKENS and (count := sum(1 for _ in _TOKEN.finditer(text))) > MAX_TOKENS:
+        message = f"the expression has {count:,} names, constants and signs; {MAX_TOKENS:,} are allowed"
+        raise SyntaxIssue((issue_at(text, 0, message, "split it into variables, or keep long lists in params"),))
     return _Translator(text).node(_tree(text), 0)
 
 

@@ -111,14 +111,14 @@ class Program:
             self._explain = closures.build(self.node, self.env, self._types)
         return self._explain(Frame(variables, meter))
 
-    def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int) -> Any:
+    def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int, shared: Budget | None = None) -> Any:
         """Evaluate again what failed, with the engine that can say why; return the value if it finds one.
 
         That engine is several times slower, so it gets less to spend: where that is not enough, the failure is told
         as it is known.
         """
         if isinstance(error, BudgetExceeded):
-            raise self._over(error, limit) from None
+            raise self._over(error, limit, shared) from None
         if isinstance(error, RecursionError):
             raise EvaluationError("a value is nested too deep to be evaluated") from None
         if isinstance(error, MemoryError):
@@ -129,17 +129,20 @@ class Program:
             return self._interpret(variables, [min(limit, EXPLAINING_LIMIT) - self.cost])
         except BudgetExceeded as over:
             if limit <= EXPLAINING_LIMIT:
-                raise self._over(over, limit) from None
+                raise self._over(over, limit, shared) from None
             raise _unexplained(error) from None
         except EvaluationError as explained:
             raise _settled_error(explained) from None
         except RecursionError:
             raise EvaluationError("a value is nested too deep to be evaluated") from None
 
-    def _over(self, error: BudgetExceeded, limit: int) -> BudgetExceeded:
+    def _over(self, error: BudgetExceeded, limit: int, shared: Budget | None) -> BudgetExceeded:
         """Return the error with the costly part named."""
         if error.message:
             return error
+        most = f"more than {limit:,} units"
+        if shared is not None and limit < min(self._limit, shared.limit):
+            most = f"more than {min(self._limit, shared.limit):,} units with what was evaluated before it"
         offset = error.offset or 0
         end = offset + 1
         while end < len(self.text) and (self.text[end].isalnum() or self.text[end] in "_."):
@@ -147,9 +150,7 @@ class Program:
         part = self.text[offset:end]
         line = self.text.count("\n", 0, offset) + 1
         column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
-        return BudgetExceeded(
-            f"costs more than {limit:,} units; the costly part is {part!r} at {line}:{column}", error.offset
-        )
+        return BudgetExceeded(f"costs {most}; the costly part is {part!r} at {line}:{column}", error.offset)
 
     def run(
         self,
@@ -169,10 +170,14 @@ class Program:
             noted = clock.take()
         elif self._timed:
             variables, clock = _with_clock(variables)
-        limit = self._limit
+        limit, shared = self._limit, None
         if budget is not None:
-            limit = budget if isinstance(budget, int) else min(limit, budget.left)
+            if isinstance(budget, int):
+                limit = budget
+            else:
+                shared, limit = budget, min(limit, budget.available())
         meter = [limit - self.cost]
+        outer = shared.begin(meter) if shared is not None else None
         value, error = None, None
         try:
             if meter[0] < 0:
@@ -180,12 +185,12 @@ class Program:
             value = self._body(variables, meter)
         except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
             try:
-                value = self._recover(raised, variables, limit)
+                value = self._recover(raised, variables, limit, shared)
             except EvaluationError as explained:
                 error = explained
         cost = min(limit - meter[0], limit)
-        if isinstance(budget, Budget):
-            budget.left = max(budget.left - cost, 0)
+        if shared is not None:
+            shared.end(outer, cost)
         traced = self._traced(variables, limit) if trace else None
         return _RESULT(Result, (value, error, None if clock is None else _settled(clock, noted), cost, traced))
 

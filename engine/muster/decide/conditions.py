@@ -16,6 +16,7 @@ from muster.decide.transitions import condition
 from muster.fleet.expressions import Text
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
+from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
 from muster.fleet.policies import OBSERVED, At, ConditionPolicy, Guard, Rule
 from muster.model.decision import Because, Decision, Path
@@ -129,7 +130,7 @@ def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[
             yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
 
 
-def judge(policy: ConditionPolicy, scope: dict[str, object], clock: cel.Clock) -> Verdict | None:
+def judge(policy: ConditionPolicy, scope: PolicyScope, clock: cel.Clock) -> Verdict | None:
     """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
     if not guards_hold(policy.guards, scope, clock):
         return None
@@ -139,12 +140,12 @@ def judge(policy: ConditionPolicy, scope: dict[str, object], clock: cel.Clock) -
     return None
 
 
-def guards_hold(guards: Iterable[Guard], scope: dict[str, object], clock: cel.Clock) -> bool:
+def guards_hold(guards: Iterable[Guard], scope: PolicyScope, clock: cel.Clock) -> bool:
     """Whether all `matchConditions` hold. PolicyFailure where one cannot be evaluated."""
     return all(holds(guard.when, scope, clock, guard.name, guard.at) for guard in guards)
 
 
-def holds(program: cel.Program, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> bool:
+def holds(program: cel.Program, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> bool:
     """Whether the expression gives true. PolicyFailure where it fails or gives no bool."""
     value = _value(program, scope, clock, rule, at)
     if not isinstance(value, bool):
@@ -152,7 +153,7 @@ def holds(program: cel.Program, scope: dict[str, object], clock: cel.Clock, rule
     return value
 
 
-def _verdict(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> Verdict:
+def _verdict(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> Verdict:
     status, reason, message = (
         _text(text, scope, clock, rule.name, (*rule.at, f"{name}Expression"))
         for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
@@ -163,7 +164,7 @@ def _verdict(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> Verdict:
     return Verdict(status, reason, message, rule.name, _generation(rule, scope, clock))
 
 
-def _generation(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> int | None:
+def _generation(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> int | None:
     if rule.observed_generation is None:
         return None
     at = (*rule.at, OBSERVED)
@@ -173,7 +174,7 @@ def _generation(rule: Rule, scope: dict[str, object], clock: cel.Clock) -> int |
     return value
 
 
-def _text(text: Text, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> str:
+def _text(text: Text, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> str:
     if text.program is None:
         return text.literal
     value = _value(text.program, scope, clock, rule, at)
@@ -182,8 +183,8 @@ def _text(text: Text, scope: dict[str, object], clock: cel.Clock, rule: str, at:
     return value
 
 
-def _value(program: cel.Program, scope: dict[str, object], clock: cel.Clock, rule: str, at: At) -> object:
-    result = program.run(scope, clock=clock)
+def _value(program: cel.Program, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> object:
+    result = program.run(scope, clock=clock, budget=scope.budget)
     if result.error is not None:
         raise PolicyFailure(rule, at, result.error)
     return result.value

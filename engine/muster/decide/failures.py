@@ -39,6 +39,10 @@ class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an er
         self.error = error
 
 
+_FAILED = ("MUS401", "guard it with has(...), or with a matchConditions entry")
+_CUT_OFF = ("MUS305", "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost")
+
+
 @dataclass
 class Failures:
     """What failed in one stage."""
@@ -56,11 +60,12 @@ class Failures:
         for (_, at), (source, error, first, count) in sorted(self._seen.items(), key=lambda item: repr(item[0])):
             place, excerpt = expression_place(source.parts, at, error.offset or 0)
             whom = str(first) if count == 1 else f"{count} objects, first for {first}"
+            code, hint = _CUT_OFF if isinstance(error, cel.BudgetExceeded) else _FAILED
             yield finding(
-                "MUS401",
+                code,
                 f"the expression failed for {whom}: {error.message}",
                 place,
-                hint="guard it with has(...), or with a matchConditions entry",
+                hint=hint,
                 object_=source.id,
                 excerpt=excerpt,
             )

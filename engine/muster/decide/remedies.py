@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
+from muster import cel
 from muster.decide.budgets import Allowance, allowance, in_service
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failures, PolicyFailure
@@ -25,7 +26,7 @@ from muster.fleet.remedies import Remedy
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import REMEDY
+from muster.model.kinds import CLUSTERS, REMEDY
 from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
 
@@ -200,10 +201,11 @@ class Asking:
         """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
         what is in doubt, unless it says itself what silence means to it."""
         answer = _Answer()
+        budget = cel.Budget(self.scopes.share(CLUSTERS))
         for expression in remedy.expressions:
             seen = {**scope}
             watched = () if expression.of_silence else watch(seen, doubt)
-            result = expression.when.run(seen, clock=self.scopes.clock)
+            result = expression.when.run(seen, clock=self.scopes.clock, budget=budget)
             if result.error is not None:
                 self.failures.add(remedy, PolicyFailure(remedy.id.name, expression.at, result.error), obj.id)
                 answer = replace(answer, failed=True)

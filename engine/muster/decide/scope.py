@@ -5,7 +5,7 @@ first used, at most once per object and policy.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster import cel
@@ -13,12 +13,12 @@ from muster.decide.adapters import AdapterScopes
 from muster.decide.staleness import reported_conditions
 from muster.fleet.csr import decoded
 from muster.fleet.fleet import Fleet
-from muster.fleet.lazy import LazyVariables
+from muster.fleet.lazy import PolicyScope, cost_share
 from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds, standing_seconds
 from muster.fleet.objects import Object
 from muster.fleet.policies import Policy
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER
+from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER, Kind
 from muster.model.tree import Tree, dig
 
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
@@ -32,6 +32,7 @@ class Scopes:
     clock: cel.Clock
     leases: Mapping[str, Tree]
     adapters: AdapterScopes
+    shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, fleet: Fleet, now: datetime) -> "Scopes":
@@ -76,11 +77,17 @@ class Scopes:
         cluster = next((self.fleet.objects[id_] for id_ in ids if id_ in self.fleet.objects), None)
         return reported_conditions(reported, cluster, self.leases.get(name), self.seconds(name), self.clock)
 
-    def for_policy(self, policy: Policy, base: Mapping[str, object]) -> dict[str, object]:
-        """The base with the policy's own `params` and `variables`."""
-        scope = {**base, "params": policy.params}
-        scope["variables"] = LazyVariables(policy.variables, scope)
-        return scope
+    def for_policy(self, policy: Policy, base: Mapping[str, object]) -> PolicyScope:
+        """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""
+        return PolicyScope({**base, "params": policy.params}, policy.variables, self.share(policy.target.kinds))
+
+    def share(self, kinds: tuple[Kind, ...]) -> int:
+        """The units that a policy over objects of these kinds may cost for each."""
+        known = self.shares.get(kinds)
+        if known is None:
+            settings, count = self.fleet.settings, sum(1 for _ in self.fleet.of(*kinds))
+            known = self.shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
+        return known
 
 
 def cluster_of(obj: Object) -> str:

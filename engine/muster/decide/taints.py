@@ -23,6 +23,7 @@ from muster.decide.generations import spec_digest
 from muster.decide.scope import Scopes
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
+from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
 from muster.fleet.policies import TaintPolicy, TaintRule
 from muster.model.decision import Because, Decision, Held, Path
@@ -147,7 +148,7 @@ class _Taints:
         return known is not None and not policy.of_silence and known == self.silence.entry(policy, key)
 
     def _of_rule(
-        self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock,
+        self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, clock: cel.Clock,
         watched: tuple[Watched, ...],
     ) -> Iterator[Decision]:  # fmt: skip
         key = (rule.key, rule.effect)
@@ -210,7 +211,7 @@ class _Taints:
             taint["value"] = value
         return Decision(self.obj.id, ("spec", "taints", key), taint, because, horizon)
 
-    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: dict[str, object], clock: cel.Clock) -> bool:
+    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, clock: cel.Clock) -> bool:
         try:
             return guards_hold(policy.guards, scope, clock) and holds(rule.when, scope, clock, rule.key, rule.at)
         except PolicyFailure as failure:

@@ -1,20 +1,57 @@
-"""Variables that are computed when first asked for."""
+"""What the expressions of one policy see of one object: the variables, and what all of them may cost together."""
 
 from collections.abc import Mapping
 
 from muster import cel
 
 
-class LazyVariables(dict[str, object]):
-    """A policy's `variables`: each is evaluated when an expression first asks for it."""
+class PolicyScope(dict[str, object]):
+    """The variables of a policy's expressions, its own `variables` among them, which are computed when first asked for.
 
-    def __init__(self, programs: Mapping[str, cel.Program], scope: Mapping[str, object]) -> None:
+    Everything that the policy asks of the object shares one budget: a chain of variables spends no more than one
+    expression.
+    """
+
+    def __init__(self, variables: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int) -> None:
+        super().__init__(variables)
+        self.budget = cel.Budget(limit)
+        self["variables"] = _LazyVariables(programs, self)
+
+
+class _LazyVariables(dict[str, object]):
+    """A policy's `variables`: each is evaluated when an expression first asks for it, and never again."""
+
+    def __init__(self, programs: Mapping[str, cel.Program], scope: PolicyScope) -> None:
         super().__init__()
         self._programs = programs
         self._scope = scope
+        self._failed: dict[str, cel.EvaluationError] = {}
 
     def __missing__(self, name: str) -> object:
         """Evaluate the variable. KeyError for a name that the policy has not; EvaluationError where it fails."""
-        value = self._programs[name].evaluate(self._scope)
-        self[name] = value
-        return value
+        error = self._failed.get(name)
+        if error is None:
+            result = self._programs[name].run(self._scope, budget=self._scope.budget)
+            if result.error is None:
+                self[name] = result.value
+                return result.value
+            error = self._failed[name] = result.error
+        # A new one each time: an exception that is raised again and again remembers every place.
+        if isinstance(error, cel.BudgetExceeded):
+            raise cel.BudgetExceeded(f"variables.{name.removeprefix('.')} {error.message}")
+        raise type(error)(error.message, error.offset)
+
+
+def cost_share(run_limit: int, expression_limit: int, objects: int) -> int:
+    """Return the units that a policy may spend on each of so many objects.
+
+    All that one expression may cost while the run's limit allows it for all objects; else an equal share of the run's
+    limit, and never less than `LEAST_SHARE`. The number of objects counts as the next power of two, so that the share
+    stays the same while a fleet grows a little.
+    """
+    share = run_limit // (1 << max(objects - 1, 0).bit_length())
+    return min(expression_limit, max(share, LEAST_SHARE))
+
+
+LEAST_SHARE = 50_000
+"""A hundred times what a rule mostly costs: so much a policy may always spend on an object."""

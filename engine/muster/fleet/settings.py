@@ -29,9 +29,16 @@ class Settings:
 
     @property
     def expression_cost(self) -> int:
-        """The units that one evaluation of one expression may cost, estimated and counted."""
+        """The units that one evaluation of one expression may cost, estimated and counted; and at the most what all
+        that a policy asks of one object may cost."""
         value = self.get("limits", "expressionCost")
         return value if isinstance(value, int) and value > 0 else 10_000_000
+
+    @property
+    def policy_cost(self) -> int:
+        """The units that one policy may cost in one pass over all its objects."""
+        value = self.get("limits", "policyCost")
+        return value if isinstance(value, int) and value > 0 else 500_000_000
 
     @property
     def passes(self) -> int:

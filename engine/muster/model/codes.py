@@ -161,6 +161,9 @@ _TABLE = (
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),
     Code("MUS303", _W, "suspicious expression", "The expression is valid but can never be true, or is never reached."),
     Code("MUS304", _E, "expression too costly", "The expression's estimated cost is over the limit."),
+    Code("MUS305", _E, "expression cut off",
+         "An expression cost more at run time than it may, alone or with what its policy asked of the object before, "
+         "variables included. It counts as failed. `spec.limits` of the Fleet has the bounds."),
     Code("MUS311", _E, "two policies decide one condition",
          "Two policies decide the same condition of the same objects. Give one of them another type or target."),
     Code("MUS312", _E, "policies depend on each other in a circle",

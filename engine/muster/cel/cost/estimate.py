@@ -18,7 +18,7 @@ from muster.cel.ast import Node
 from muster.cel.checker import Checked
 from muster.cel.checker.env import described
 from muster.cel.cost.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
-from muster.cel.cost.functions import Given, call_cost, result_extent
+from muster.cel.cost.functions import Given, Patterns, call_cost, result_extent
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
 from muster.cel.runtime import access
@@ -91,6 +91,7 @@ class _Walk:
     def __init__(self, checked: Checked, env: Env) -> None:
         self.checked = checked
         self.env = env
+        self.patterns = Patterns()
         self.kinds = {identity: reduce_type(kind) for identity, kind in checked.types.items()}
         self.costs: dict[int, Range] = {}
         self.own: dict[int, int] = {}
@@ -173,7 +174,7 @@ class _Walk:
         costs = [self.visit(operand) for operand in operands]
         written = (operand.value if isinstance(operand, ast.Literal) else None for operand in operands)
         texts = {at: value for at, value in enumerate(written) if isinstance(value, str)}
-        given = Given([self._argument(operand) for operand in operands], texts)
+        given = Given([self._argument(operand) for operand in operands], texts, self.patterns)
         function = full or node.function
         weight = call_weight(function, member=full is None and node.target is not None, env=self.env)
         match function:

@@ -28,12 +28,31 @@ TEXT: Final = 0.125
 Argument: TypeAlias = tuple[Type, Extent]
 
 
+@dataclass(slots=True)
+class Patterns:
+    """The patterns that an expression writes out. They are compiled to know their size, while that takes little."""
+
+    left: int = 400_000
+
+    def size(self, pattern: str | None) -> int:
+        """Return how many steps the program of a pattern has; the most there may be where that is not known."""
+        if pattern is None or self.left <= 0:
+            return LARGEST
+        try:
+            size = int(compile_pattern(pattern).programsize)
+        except EvaluationError as error:
+            size = LARGEST if "too large" in error.message else 1
+        self.left -= size
+        return size
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """The arguments of a call, their types and extents; and those that are written out as texts, by position."""
 
     arguments: list[Argument]
     texts: dict[int, str]
+    patterns: Patterns
 
     def __len__(self) -> int:
         return len(self.arguments)
@@ -256,17 +275,6 @@ def _flatten(given: Given) -> Range:
     return (given.items(0) * (Range(6, 6) + inner * Range(3, 3)) + Range(6, 6)).or_nothing
 
 
-def program_size(given: Given) -> int:
-    """Return how many steps a pattern's program has: known where it is written out, else the most there may be."""
-    text = given.texts.get(1)
-    if text is None:
-        return LARGEST
-    try:
-        return int(compile_pattern(text).programsize)
-    except EvaluationError:
-        return 1
-
-
 def _groups(given: Given) -> int:
     text = given.texts.get(1)
     return MAX_PATTERN // 2 if text is None else text.count("(")
@@ -282,7 +290,7 @@ def _scanned(octets: Range, size: int) -> Range:
 
 
 def _matching(given: Given) -> Range:
-    size = program_size(given)
+    size = given.patterns.size(given.texts.get(1))
     compiling = Range(0, COMPILING + STEP_COMPILED * size + GROUP * _groups(given))
     return (compiling + _scanned(_octets(given), size)).or_nothing
 
@@ -291,7 +299,8 @@ def _matching_all(given: Given) -> Range:
     matches = given.length(0) + ONE
     each = Range(MATCHING + GROUP * _groups(given) + 1, MATCHING + GROUP * _groups(given) + 1)
     rest = Range(0, 2 * given.length(0).max)  # on the average, half of the text is still before a search
-    return (_matching(given) + matches * (each + _scanned(rest, program_size(given)))).or_nothing
+    again = _scanned(rest, given.patterns.size(given.texts.get(1)))
+    return (_matching(given) + matches * (each + again)).or_nothing
 
 
 def _replacing(given: Given) -> Range:
@@ -314,7 +323,7 @@ _GROWTH: Final[dict[str, Callable[[Given], Range]]] = {
     "contains": _search, "indexOf": _search, "lastIndexOf": _search_back,
     **dict.fromkeys(("startsWith", "endsWith", "substring", "trim", "semver", "isSemver", "bytes"), _walk(8)),
     **dict.fromkeys(("base64.encode", "base64.decode"), _walk(8)),
-    **dict.fromkeys(("lowerAscii", "upperAscii", "reverse", "slice"), _walk(4, 0)),
+    **dict.fromkeys(("lowerAscii", "upperAscii"), _walk(2)), **dict.fromkeys(("reverse", "slice"), _walk(4, 0)),
     **dict.fromkeys(("strings.quote", "url", "isURL"), _walk(1)),
     "string": _string, "int": _int, "duration": _duration, **dict.fromkeys(_CALENDAR, _calendar),
     "getQuery": _query, "getEscapedPath": lambda _given: extent_of(StringType(), "").length().or_nothing,

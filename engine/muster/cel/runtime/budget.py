@@ -37,11 +37,33 @@ def spend(meter: Meter, site: int, units: int) -> None:
 
 
 class Budget:
-    """Units that several evaluations share, such as all expressions on one object."""
+    """Units that several evaluations share, such as all that a policy asks of one object.
 
-    __slots__ = ("left", "limit")
+    An evaluation may run inside another, as that of a variable does: it takes what it spends from the other's meter, so
+    that a chain of them cannot spend more than one alone.
+    """
+
+    __slots__ = ("left", "limit", "running")
 
     def __init__(self, limit: int) -> None:
         """Start with `limit` units."""
         self.limit = limit
         self.left = limit
+        self.running: Meter | None = None
+
+    def available(self) -> int:
+        """Return what an evaluation that begins now may spend."""
+        return self.left if self.running is None else max(int(self.running[0]), 0)
+
+    def begin(self, meter: Meter) -> Meter | None:
+        """Note the meter of an evaluation that begins; return that of the one that it runs in."""
+        outer, self.running = self.running, meter
+        return outer
+
+    def end(self, outer: Meter | None, cost: int) -> None:
+        """Note that the evaluation has ended, in the one that it ran in, and what it cost."""
+        self.running = outer
+        if outer is None:
+            self.left = max(self.left - cost, 0)
+        else:
+            outer[0] -= cost

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import filterfalse
 
+from muster import cel
 from muster.decide.placements.candidates import Candidates
+from muster.fleet.lazy import cost_share
 from muster.fleet.placements import Patience, Predicate, Request, Taint
 from muster.fleet.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
 
@@ -69,10 +71,14 @@ def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) ->
         names = names & candidates.labels.selected(predicate.labels)
     if predicate.claims.requirements:
         names = names & candidates.claims.selected(predicate.claims)
+    share = cost_share(candidates.fleet.settings.policy_cost, candidates.fleet.settings.expression_cost, len(names))
+    budgets = {name: cel.Budget(share) for name in names} if predicate.expressions else {}
     for program in predicate.expressions:
         # An expression that fails for a cluster lets it not through: an error never counts as true.
         names = frozenset(
-            name for name in names if program.run({"managedCluster": candidates.view(name)}).value is True
+            name
+            for name in names
+            if program.run({"managedCluster": candidates.view(name)}, budget=budgets[name]).value is True
         )
     return names
 

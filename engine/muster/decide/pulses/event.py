@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from muster import cel
+from muster.fleet.lazy import PolicyScope
 from muster.fleet.policies import Payload, PulsePolicy
 from muster.model.ids import ObjectId
 from muster.model.published import Published
@@ -83,7 +84,8 @@ def _computed(payload: Payload, scope: Mapping[str, object]) -> Tree:
 
 
 def _value(program: cel.Program, scope: Mapping[str, object]) -> Tree:
-    result = program.run(dict(scope))
+    budget = scope.budget if isinstance(scope, PolicyScope) else None
+    result = program.run(scope, budget=budget)
     return None if result.error is not None else _plain(result.value)
 
 

@@ -19,6 +19,7 @@ from muster.decide.pulses.pace import earliest, pause, unanswered
 from muster.decide.scope import Scopes, generation_of
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
+from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
 from muster.fleet.policies import PulsePolicy, PulseRule
 from muster.model.decision import Because, Decision, Pulse
@@ -67,7 +68,8 @@ def _of_object(
         yield from _later(policy, obj, wait if flips is None else min(wait, flips))
         return
     since = scopes.fleet.now(obj.id, *CREATED)
-    event = pulse_event(policy, obj.id, {**scope, "reason": rule.reason}, last, now, since)
+    scope["reason"] = rule.reason
+    event = pulse_event(policy, obj.id, scope, last, now, since)
     sent = Published(generation, now, waiting + 1)
     because = Because(f"{policy.label}#{rule.name}", text=rule.reason)
     horizon = _after(scopes, policy, base, sent)
@@ -76,7 +78,7 @@ def _of_object(
 
 def _asked(
     scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], last: Published | None
-) -> tuple[PulseRule | None, dict[str, object]]:
+) -> tuple[PulseRule | None, PolicyScope]:
     """The first rule that asks for a pulse, and the scope in which it does."""
     scopes.clock.reset()
     scope = scopes.for_policy(policy, {**base, "pulsed": _pulsed(base, last)})

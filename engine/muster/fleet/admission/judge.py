@@ -9,7 +9,7 @@ from muster.fleet.admission.request import Request, requests
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
-from muster.fleet.lazy import LazyVariables
+from muster.fleet.lazy import PolicyScope, cost_share
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
@@ -87,11 +87,11 @@ def _judged(fleet: Fleet, binding: Binding, request: Request) -> Iterator[Findin
     if missing:
         yield _refused(binding, request, _PARAM_NOT_FOUND.format(binding.source.id))
     for params in found:
-        yield from _of_policy(binding, request, _scope(binding, request, params))
+        yield from _of_policy(binding, request, _scope(fleet, binding, request, params))
 
 
-def _scope(binding: Binding, request: Request, params: Tree) -> dict[str, object]:
-    scope: dict[str, object] = {
+def _scope(fleet: Fleet, binding: Binding, request: Request, params: Tree) -> PolicyScope:
+    variables: dict[str, object] = {
         "object": None if request.object is None else request.object.body,
         "oldObject": None if request.old is None else request.old.body,
         "derived": request.derived,
@@ -99,11 +99,12 @@ def _scope(binding: Binding, request: Request, params: Tree) -> dict[str, object
         "params": params,
         "namespaceObject": None,
     }
-    scope["variables"] = LazyVariables(binding.policy.variables, scope)
-    return scope
+    settings = fleet.settings
+    share = cost_share(settings.policy_cost, settings.expression_cost, len(fleet.objects))
+    return PolicyScope(variables, binding.policy.variables, share)
 
 
-def _of_policy(binding: Binding, request: Request, scope: Mapping[str, object]) -> Iterator[Finding]:
+def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
     policy = binding.policy
     for name, guard in policy.guards:
         outcome = _outcome(guard, scope)
@@ -122,18 +123,18 @@ def _of_policy(binding: Binding, request: Request, scope: Mapping[str, object]) 
             yield _refused(binding, request, _message(rule, scope))
 
 
-def _outcome(program: cel.Program, scope: Mapping[str, object]) -> bool | str:
+def _outcome(program: cel.Program, scope: PolicyScope) -> bool | str:
     """Whether an expression holds, or why that cannot be said."""
-    result = program.run(scope)
+    result = program.run(scope, budget=scope.budget)
     if result.error is not None:
         return str(result.error)
     return result.value if isinstance(result.value, bool) else f"it gave {result.value!r}, not true or false"
 
 
-def _message(rule: Validation, scope: Mapping[str, object]) -> str:
+def _message(rule: Validation, scope: PolicyScope) -> str:
     """What is said of a violation, as upstream chooses it: computed, written, or the expression itself."""
     if rule.message.program is not None:
-        said = rule.message.program.run(scope)
+        said = rule.message.program.run(scope, budget=scope.budget)
         text = said.value if said.error is None and isinstance(said.value, str) else ""
         if text.strip() and "\n" not in text:
             return text
