@@ -48,7 +48,7 @@ def value_of(value: Any) -> Any:
 
 def or_(value: Any, other: Any) -> Optional:
     """`x.or(y)`"""
-    return _optional("or", value, other) if value.present else _optional("or", other)
+    return value if _optional("or", value, other).present else _optional("or", other)
 
 
 def or_value(value: Any, other: Any) -> Any:
