@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from muster.fleet.objects import Object
 from muster.model.codes import CODES
@@ -15,6 +15,9 @@ from muster.model.snapshot import Skipped
 from muster.model.source import Part, Place, SourceFile
 from muster.model.tree import Tree
 from muster.yamlio.problem import Document, Problem
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _PROBLEM_CODES = {
     "syntax": "MUS001",
@@ -148,6 +151,34 @@ def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
         Place(source.label, problem.line, problem.column),
         hint="restore it with git checkout if the times of earlier transitions in it matter",
     )
+
+
+def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
+    """A document under derived/ that is no derived part, or lies in another file than muster writes it to."""
+    return finding(
+        "MUS502",
+        f"this does not count and will be removed: {reason}",
+        Place(source.label, document.line, 1),
+        hint="nothing under derived/ is written by hand; objects of yours belong anywhere else",
+    )
+
+
+def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
+    """Something in a derived part that muster does not derive."""
+    return finding(
+        "MUS503",
+        f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}",
+        Place(source.label, document.line, 1),
+        hint="nothing under derived/ is written by hand; git checkout brings back what muster wrote",
+    )
+
+
+def strange_text(error: "ValidationError", path: tuple[str | int, ...]) -> str:
+    """What is wrong at a place of a derived part, without any value."""
+    where = path_text(path) or "the document"
+    if error.validator == "additionalProperties":
+        return f"{where} is no field that it has"
+    return f"{where} does not meet {error.validator!r} of its schema"
 
 
 def item_without_kind(source: SourceFile, document: Document, item: int) -> Finding:

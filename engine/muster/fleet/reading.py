@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from muster.fleet import faults, messages
 from muster.fleet.derived import content_id
+from muster.fleet.derived_parts import derived_parts
 from muster.fleet.heard import is_report
 from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
@@ -131,11 +132,12 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.unidentified = True
         return
     loaded = load_documents(data, source.label)
-    ours = layer is Layer.DERIVED or (b"apiVersion" in data and b"kind" in data)
+    ours = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
         reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
-    else:
-        _add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+        reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
+        return
+    _add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
     strangers, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in _unwrapped(document):
@@ -196,7 +198,7 @@ def _add_body(
             # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
             reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
         return False
-    if document.nulls and layer is not Layer.DERIVED:
+    if document.nulls:
         body = without_nulls(kind, body)
     body = _in_its_scope(reading, place, kind, body)
     id_ = _identity(reading, place, kind, body)

@@ -8,6 +8,7 @@ Times and durations are held to what they are by `FORMATS`: a pattern cannot say
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import TypeAlias
 
 import jsonschema_rs
 
@@ -15,6 +16,8 @@ from muster.fleet.bundle import bundle_path
 from muster.model.kinds import Kind
 from muster.model.times import parse_duration, parse_time
 from muster.model.tree import Tree
+
+Gate: TypeAlias = jsonschema_rs.Draft202012Validator
 
 
 def _holds(parse: Callable[[str], object]) -> Callable[[object], bool]:
@@ -47,10 +50,15 @@ def common_definitions() -> Mapping[str, Tree]:
 
 
 @cache
-def _gate_of(kind: Kind) -> jsonschema_rs.Draft202012Validator:
+def _gate_of(kind: Kind) -> Gate:
     """The same schema for the yes or no: compiled once, some 3 microseconds for an object."""
+    return gate_for(schema_of(kind))
+
+
+def gate_for(schema: Mapping[str, Tree]) -> Gate:
+    """Return what tells whether a tree meets a schema."""
     return jsonschema_rs.Draft202012Validator(
-        dict(schema_of(kind)),
+        dict(schema),
         retriever=lambda uri: dict(load_schema(uri.rpartition("/")[2])),
         formats=dict(FORMATS),
         validate_formats=True,

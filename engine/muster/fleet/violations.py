@@ -4,7 +4,7 @@ Imported only when something is wrong: jsonschema takes longer to load than a sm
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,9 +23,12 @@ from muster.model.tree import Tree
 @cache
 def validator_of(kind: Kind) -> Draft202012Validator:
     """Return the validator of a kind. The schema itself is checked by the tests, not on every run."""
-    validator: Draft202012Validator = _Validator(
-        schema_of(kind), registry=_registry(), format_checker=_format_checker()
-    )
+    return validator_for(schema_of(kind))
+
+
+def validator_for(schema: Mapping[str, Tree]) -> Draft202012Validator:
+    """Return what says in which way a tree does not meet a schema."""
+    validator: Draft202012Validator = _Validator(schema, registry=_registry(), format_checker=_format_checker())
     return validator
 
 

@@ -201,6 +201,13 @@ _TABLE = (
     Code("MUS421", _W, "trailer that allows nothing",
          "The trailer Muster-Allow-Removal takes a number of clusters, or `all`; what follows is a comment."),
     # -- 5xx: derived state
+    Code("MUS502", _W, "not a derived part",
+         "What lies under derived/ is muster's: one document per file, each the derived part of the object that the "
+         "file is named after. Anything else does not count and is removed by the next run that commits."),
+    Code("MUS503", _W, "strange field in a derived part",
+         "A derived part holds exactly what muster derives of that kind. A field that it does not derive, or a value "
+         "that it would not write, does not count; it is decided anew, and times of earlier transitions in it are "
+         "lost. The nearest smaller thing is left out: an element of a list, a field, a record of muster's own."),
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),
     Code("MUS510", _E, "agents not heard",

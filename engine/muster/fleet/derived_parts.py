@@ -1,0 +1,155 @@
+"""Derived files, read as strictly as any: what is not muster's own there is a finding, and is decided anew.
+
+What lies under `derived/` counts as what the last run decided, so a hand that wrote there could take a condition's time
+back, or a budget's hold off. A document counts only in the file in which muster writes that object's derived part, and
+of its fields only what muster derives of that kind (`schemas/_derived.json`). What does not count is left out as if it
+were not there: the run then derives it again, and writes the file as it should be. A part is left out leaf by leaf, or
+by elements of a list, so that one edit does not cost an object all its times.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from muster.fleet import messages
+from muster.fleet.locations import SHARDS, derived_path
+from muster.fleet.names import is_safe
+from muster.fleet.schemas import Gate, gate_for, load_schema
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import BY_GROUP_KIND, Kind
+from muster.model.source import Layer, Part, SourceFile
+from muster.model.tree import Tree, dig
+from muster.yamlio.problem import Document
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+_SECTIONS = ("metadata", "spec", "status")
+#: A field of a section that nobody reads by itself goes as a whole; one of these goes key by key.
+_BY_KEY = (("metadata", "annotations"), ("metadata", "labels"), ("status", "muster"))
+_MOST_FINDINGS = 5
+
+
+def derived_parts(source: SourceFile, documents: tuple[Document, ...], findings: list[Finding]) -> Iterator[Part]:
+    """Yield what of a derived file counts, and add to `findings` what does not."""
+    for document in documents:
+        found = _identified(source, document.body)
+        if isinstance(found, str):
+            findings.append(messages.not_derived(source, document, found))
+            continue
+        kind, id_ = found
+        body, strange = _without_strange(kind, document.body)
+        findings.extend(messages.strange_derived(source, document, id_, what) for what in strange[:_MOST_FINDINGS])
+        version = document.body["apiVersion"].rpartition("/")[2]
+        yield Part(id_, version, body, Layer.DERIVED, source, document.index, None, document.line)
+
+
+def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
+    """The object whose derived part a document is; why it is none, where it is none."""
+    api_version, name, namespace = (
+        body.get("apiVersion"),
+        dig(body, "metadata", "name"),
+        dig(body, "metadata", "namespace"),
+    )
+    if not isinstance(api_version, str) or not isinstance(body.get("kind"), str):
+        return "it is no object"
+    group, _, version = api_version.rpartition("/")
+    kind = BY_GROUP_KIND.get((group, body["kind"]))
+    if kind is None or version not in kind.versions:
+        return f"muster derives nothing of {body['kind']!r} in {api_version!r}"
+    if not isinstance(name, str) or not isinstance(namespace, str | None) or kind.namespaced != bool(namespace):
+        return f"it does not say which {kind.name} it is a part of"
+    if not is_safe(name) or (namespace and not is_safe(namespace)):
+        return "its name can be no object's"
+    id_ = kind.id(name, namespace or "")
+    if all(source.path != derived_path(id_, shards) for shards in SHARDS):
+        return f"the derived part of {id_} does not lie here"
+    return kind, id_
+
+
+def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
+    """The part without what muster does not derive, and what that was."""
+    if _gate(kind).is_valid(body):
+        return body, []
+    from muster.fleet.violations import validator_for
+
+    strange: dict[tuple[str | int, ...], str] = {}
+    for error in validator_for(derived_schema(kind)).iter_errors(body):
+        for path, cut in _places(error):
+            strange.setdefault(cut, messages.strange_text(error, path))
+    pruned = _pruned(body, strange.keys())
+    if not _gate(kind).is_valid(pruned):
+        pruned = {name: body[name] for name in ("apiVersion", "kind")}
+        pruned["metadata"] = {
+            name: body["metadata"][name] for name in ("name", "namespace") if name in body["metadata"]
+        }
+        strange.setdefault((), "nothing of it can be kept")
+    return pruned, [text for _, text in sorted(strange.items(), key=lambda item: repr(item[0]))]
+
+
+def _places(error: "ValidationError") -> Iterator[tuple[tuple[str | int, ...], tuple[str | int, ...]]]:
+    """Where a part violates its schema, and what is left out for it: of a field that is too much, the field alone."""
+    path = tuple(error.absolute_path)
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        schema: Tree = error.schema
+        instance: Tree = error.instance
+        for name in sorted(set(instance) - set(schema.get("properties", {}))):
+            yield (*path, name), (*path, name)
+    else:
+        yield path, _cut(path)
+
+
+def _cut(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The smallest thing that can be left out on account of a violation at `path`."""
+    for position, step in enumerate(path):
+        if isinstance(step, int):
+            return path[: position + 1]
+    return path[:3] if path[:2] in _BY_KEY else path[:2]
+
+
+def _pruned(tree: Tree, gone: object, path: tuple[str | int, ...] = ()) -> Tree:
+    """A copy of a tree without some of its places."""
+    left_out = frozenset(gone)  # type: ignore[call-overload]
+    if isinstance(tree, dict):
+        return {
+            name: _pruned(value, left_out, (*path, name))
+            for name, value in tree.items()
+            if (*path, name) not in left_out
+        }
+    if isinstance(tree, list):
+        return [
+            _pruned(value, left_out, (*path, index))
+            for index, value in enumerate(tree)
+            if (*path, index) not in left_out
+        ]
+    return tree
+
+
+@cache
+def _gate(kind: Kind) -> Gate:
+    return gate_for(derived_schema(kind))
+
+
+@cache
+def derived_schema(kind: Kind) -> Mapping[str, Tree]:
+    """Return the schema of a kind's derived part: what `schemas/_derived.json` says of it, and nothing else."""
+    table = load_schema("_derived.json")
+    own, common = table["kinds"].get(kind.name, {}), table["common"]
+    sections = {section: _section(common.get(section, {}), own.get(section, {})) for section in _SECTIONS}
+    book = _section(common["muster"], own.get("muster", {}))
+    sections["status"]["properties"]["muster"] = book
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"derived-{kind.schema}.json",
+        "type": "object",
+        "properties": {"apiVersion": True, "kind": True, **sections},
+        "additionalProperties": False,
+    }
+
+
+def _section(common: Mapping[str, Tree], own: Mapping[str, Tree] | None) -> dict[str, Tree]:
+    """A mapping of exactly these fields; of any, where the table says null."""
+    if own is None:
+        return {"type": "object"}
+    return {"type": "object", "properties": {**common, **own}, "additionalProperties": False}
