@@ -20,6 +20,7 @@ from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
+from muster.model.kinds import FLEET
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
 from muster.model.tree import Tree
@@ -132,4 +133,8 @@ def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Fleet:
 
     With a base, admission policies are also asked about what changed since then.
     """
-    return validate(assemble(snapshot), None if base is None else assemble(base))
+    before = None if base is None else assemble(base)
+    fleet = validate(assemble(snapshot), before)
+    if fleet.settings.obeyed and any((id_.group, id_.kind) == (FLEET.group, FLEET.name) for id_ in fleet.broken):
+        fleet = validate(assemble(snapshot, obeying=False), before)  # its error is none that assembling can see
+    return fleet

@@ -10,7 +10,7 @@ Conditions are never held: they tell the truth. What stands already is not asked
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from muster.fleet.builtin import builtin_objects
@@ -113,8 +113,15 @@ def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
     for id_ in fleet.broken:
         if (id_.group, id_.kind) == (DISRUPTION_BUDGET.group, DISRUPTION_BUDGET.name) and id_ in fleet.objects:
             builtin = builtin_objects().get(id_)
-            found.append(Budget.parse(fleet.objects[id_], builtin.spec if builtin else {}))
+            budget = Budget.parse(fleet.objects[id_], builtin.spec if builtin else {})
+            found.append(replace(budget, override=None))
     return tuple(sorted(found, key=lambda budget: budget.id))
+
+
+def sound_override(fleet: Fleet, id_: ObjectId) -> Override | None:
+    """What an object's annotation lets through; an object with an error in it lets nothing through."""
+    obj = fleet.objects.get(id_)
+    return override_of(obj) if obj is not None and id_ not in fleet.broken else None
 
 
 def fleet_id(fleet: Fleet) -> ObjectId:
@@ -257,8 +264,7 @@ class Allowance:
         holding = self._holding(cluster)
         if holding is None or (self._is_cluster(cluster) and cluster not in self.fleet.previous):
             return None
-        obj = self.fleet.objects.get(cluster)
-        override = override_of(obj) if obj else None
+        override = sound_override(self.fleet, cluster)
         if override is not None and override.covers(self.now):
             return None
         because = Because(str(holding.budget.id), text=holding.text)
@@ -311,7 +317,6 @@ def allowance(fleet: Fleet, now: datetime) -> Allowance:
     state = fleet.now(fleet_, *STATE)
     if state is None:
         state = mapping_at({"muster": fleet.now(fleet_, *STATE[:2])}, "muster").get(STATE[2])
-    whole = fleet.objects.get(fleet_)
-    override = override_of(whole) if whole else None
+    override = sound_override(fleet, fleet_)
     lifted = override is not None and override.covers(now)
     return Allowance(fleet, now, budgets, () if lifted else holdings(state, budgets))

@@ -23,13 +23,13 @@ from muster.decide.budgets import (
     holdings,
     kept_clusters,
     population,
+    sound_override,
 )
 from muster.decide.removals import EFFECT, held_removals
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
-from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -152,15 +152,14 @@ def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> 
 def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
     """When overrides end: from then on effects are held again."""
     counted = (obj for obj in fleet.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
-    overrides = [*(override_of(obj) for obj in counted), *(holding.budget.override for holding in found)]
+    overrides = [*(sound_override(fleet, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
 
 
 def _conditions(
     fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], now: datetime
 ) -> Iterator[Decision]:
-    whole = fleet.objects.get(ids[0])
-    override = override_of(whole) if whole else None
+    override = sound_override(fleet, ids[0])
     if found and override is not None and override.covers(now):
         text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
         yield from _condition(fleet, ids, HELD, ("False", "Overridden", text), now)

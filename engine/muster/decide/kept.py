@@ -14,6 +14,7 @@ from muster.decide.removals import EFFECT, held_removals
 from muster.fleet.approvals import DECIDED
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
+from muster.fleet.settings import RECORD
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -51,6 +52,7 @@ _ANNOTATIONS: Path = ("metadata", "annotations")
 #: What each stage derives, by kind: whole sections, fields, or elements of keyed lists.
 DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]] = {
     "kept": ((ALL, (_METADATA, _SPEC, _STATUS)),),
+    "settings": (((FLEET,), (RECORD,)),),
     "finalizing": (((NODE_POOL,), (("metadata", "deletionTimestamp"),)),),
     "generations": ((ALL, (("metadata", "generation"), ("metadata", "annotations"))),),
     "registration": (

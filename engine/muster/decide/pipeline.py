@@ -31,6 +31,7 @@ from muster.decide import (
     removals,
     requests,
     sets,
+    settings,
     silence,
     taint_policies,
     taints,
@@ -50,6 +51,7 @@ Stage: TypeAlias = Callable[[Fleet, datetime], Iterable[Outcome]]
 
 STAGES: tuple[tuple[str, Stage], ...] = (
     ("kept", kept.stage),
+    ("settings", settings.stage),
     ("finalizing", finalizing.stage),
     ("generations", generations.stage),
     ("hearing", hearing.stage),

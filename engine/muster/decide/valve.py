@@ -11,11 +11,11 @@ Durations move in steps, and down only when two steps would do: one cluster more
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from muster.decide.budgets import fleet_id
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
-from muster.model.kinds import FLEET
 
 #: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
 #: a day, because a cluster that is heard of less often is not watched.
@@ -26,13 +26,19 @@ _BECAUSE = Because("valve", text="so many clusters are accepted that leases last
 def stretched(fleet: Fleet, accepted: Iterable[Object]) -> Iterator[Decision]:
     """Decide how long leases must last at least, and of each accepted cluster with a shorter one how long it lasts."""
     limit = fleet.settings.get("heartbeats", "maxPerSecond")
-    fleets = fleet.of(FLEET)
-    if not fleets or isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0:
+    fleet_ = fleet_id(fleet)
+    if (
+        (fleet_ not in fleet.objects and fleet_ not in fleet.previous)
+        or isinstance(limit, bool)
+        or not isinstance(limit, int | float)
+        or limit <= 0
+    ):
         return
     clusters = list(accepted)
     least = _least(fleet, clusters, float(limit))
     if least:
-        yield Decision(fleets[0].id, LEASE_SECONDS, least, _BECAUSE)
+        if fleet_ not in fleet.broken:  # of a broken one, all that was decided is kept
+            yield Decision(fleet_, LEASE_SECONDS, least, _BECAUSE)
         for obj in clusters:
             if 0 < own_lease_seconds(obj) < least:
                 yield Decision(obj.id, LEASE_SECONDS, least, _BECAUSE)
@@ -42,7 +48,7 @@ def _least(fleet: Fleet, clusters: Iterable[Object], limit: float) -> int:
     """The step to use; 0 where the clusters' own durations do."""
     durations = Counter(seconds for obj in clusters if (seconds := own_lease_seconds(obj)) > 0)
     needed = least_duration(durations, limit)
-    before = fleet.before(fleet.of(FLEET)[0].id, *LEASE_SECONDS)
+    before = fleet.before(fleet_id(fleet), *LEASE_SECONDS)
     if before in STEPS and needed < before and STEPS.index(before) - (STEPS.index(needed) if needed else -1) < 2:
         return int(before)
     return needed

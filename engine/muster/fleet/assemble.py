@@ -5,7 +5,7 @@ finding that names both places, and break that object alone.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 
 from muster.fleet import messages
@@ -22,22 +22,23 @@ from muster.fleet.missed import find_missed
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import Reading, read
-from muster.fleet.settings import DEFAULTS, Settings
+from muster.fleet.settings import settings_of
 from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, kind_of
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, kind_of
 from muster.model.snapshot import Snapshot
-from muster.model.source import Layer, Part, Place
+from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
 _DECLARED = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
-def assemble(snapshot: Snapshot) -> Fleet:
+def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
 
-    Not validated against schemas: `muster.fleet.validate` does that.
+    Not validated against schemas: `muster.fleet.validate` does that. `obeying` False: the Fleet is known to have an
+    error, so its settings do not count.
     """
     reading = read(snapshot)
     findings = list(reading.findings)
@@ -74,7 +75,8 @@ def assemble(snapshot: Snapshot) -> Fleet:
             broken.add(id_)
             findings.extend(_conflict_findings(obj, conflicts))
     objects, previous = with_adopted(objects, previous)
-    settings = _settings(objects, findings)
+    settings, unsettled = settings_of(objects, previous, broken, unidentified=reading.unidentified, obeying=obeying)
+    findings.extend(unsettled)
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)
     findings.extend(unbound)
@@ -117,16 +119,6 @@ def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Findi
         places = places_of(obj.parts, path)
         for place in places[1:]:
             yield messages.conflict(obj.id, path, place, (places[0],))
-
-
-def _settings(objects: Mapping[ObjectId, Object], findings: list[Finding]) -> Settings:
-    fleets = [obj for id_, obj in sorted(objects.items()) if (id_.group, id_.kind) == (FLEET.group, FLEET.name)]
-    if not fleets:
-        return DEFAULTS
-    for extra in fleets[1:]:
-        first = fleets[0].parts[0]
-        findings.append(messages.second_fleet(extra.parts[0], Place(first.source.label, first.line, 1)))
-    return Settings(spec=fleets[0].spec)
 
 
 def _previous(reading: Reading) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:

@@ -153,6 +153,18 @@ def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
     )
 
 
+def fleet_not_obeyed(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
+    """A Fleet with an error in it."""
+    instead = "what the last run went by is" if remembered else "the defaults are"
+    return finding(
+        "MUS275",
+        f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published",
+        Place(parts[0].source.label, parts[0].line, 1) if parts else Place(""),
+        hint="mend the Fleet: its errors are named beside this",
+        object_=parts[0].id if parts else None,
+    )
+
+
 def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
     """A document under derived/ that is no derived part, or lies in another file than muster writes it to."""
     return finding(

@@ -1,15 +1,35 @@
-"""The Fleet object's settings, with their defaults: one typed view of one kind."""
+"""The Fleet object's settings, with their defaults: one typed view of one kind.
 
+A Fleet with an error in it is not obeyed: what the last run went by stays in force, which the Fleet's derived part
+remembers, and where nothing is remembered the defaults are. Receivers of pulses are never remembered: while the Fleet
+is broken nothing leaves the repository.
+"""
+
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from muster.model.tree import Tree, dig
+from muster.fleet import messages
+from muster.fleet.objects import Object
+from muster.fleet.schemas import is_sound
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import FLEET
+from muster.model.source import Place
+from muster.model.tree import Tree, dig, mapping_at
+
+#: Where the derived part of the Fleet remembers what the last run went by.
+RECORD = ("status", "muster", "settings")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind: Fleet` says. `spec` is its spec as written, which policies see as `fleet`."""
+    """What `kind: Fleet` says. `spec` is its spec as written, which policies see as `fleet`.
+
+    `obeyed`: whether that is the Fleet's own word; not where it has an error, and what was in force before stands.
+    """
 
     spec: Tree
+    obeyed: bool = True
 
     def get(self, *path: str) -> Tree:
         """The value at `path` of the spec; None where the fleet does not say."""
@@ -68,3 +88,42 @@ class Settings:
 
 
 DEFAULTS = Settings(spec={})
+
+
+def settings_of(
+    objects: Mapping[ObjectId, Object],
+    previous: Mapping[ObjectId, Tree],
+    broken: Collection[ObjectId],
+    *,
+    unidentified: bool,
+    obeying: bool,
+) -> tuple[Settings, list[Finding]]:
+    """Return the settings in force, and what is wrong with the Fleet as far as it is about them.
+
+    `obeying` False: the Fleet has an error that others have found. `unidentified`: a file could not be read that may
+    hold it.
+    """
+    fleets = [obj for id_, obj in sorted(objects.items()) if _is_fleet(id_)]
+    if len(fleets) == 1 and obeying and fleets[0].id not in broken and is_sound(FLEET, fleets[0].body):
+        return Settings(fleets[0].spec), []
+    recorded = [id_ for id_ in sorted(previous) if _is_fleet(id_)]
+    if not fleets and not any(map(_is_fleet, broken)) and not (unidentified and recorded):
+        return DEFAULTS, []
+    findings = []
+    for extra in fleets[1:]:
+        first = fleets[0].parts[0]
+        findings.append(messages.second_fleet(extra.parts[0], Place(first.source.label, first.line, 1)))
+    known = next((spec for id_ in recorded if (spec := mapping_at(previous[id_], *RECORD))), {})
+    findings.append(messages.fleet_not_obeyed(fleets[0].parts if fleets else (), remembered=bool(known)))
+    return Settings(known, obeyed=False), findings
+
+
+def recorded(settings: Settings) -> Tree:
+    """What is remembered of settings: all but the receivers of pulses."""
+    pulses = {name: value for name, value in mapping_at(settings.spec, "pulses").items() if name != "sinks"}
+    rest = {name: value for name, value in settings.spec.items() if name != "pulses"}
+    return {**rest, **({"pulses": pulses} if pulses else {})}
+
+
+def _is_fleet(id_: ObjectId) -> bool:
+    return (id_.group, id_.kind) == (FLEET.group, FLEET.name)

@@ -69,7 +69,7 @@ _TABLE = (
          "`muster accept --label KEY` takes a label over."),
     Code("MUS107", _W, "status without a declaration",
          "Only reported state names this cluster; nobody declares it with a spec. It is ignored until someone does."),
-    Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. Without exactly one, defaults apply."),
+    Code("MUS108", _E, "two Fleet objects", "A repository has one Fleet. While there are several none is obeyed."),
     Code("MUS110", _E, "file that lost its object",
          "A file held an object at the last run, is still there, and holds it no more: it is empty, cannot be read, is "
          "named in .musterignore, became a link, or holds only what is of no known kind. That is a slip and removes "
@@ -138,6 +138,10 @@ _TABLE = (
     Code("MUS242", _W, "request of a denied cluster",
          "A person approved a CertificateSigningRequest of a cluster that was accepted once and is not any more. "
          "Requests of denied clusters are denied, whoever approved them."),
+    Code("MUS275", _W, "settings that do not count",
+         "A Fleet with an error in it is not obeyed, not even where it is sound: what the last run went by stays in "
+         "force (the Fleet's derived part remembers it), or the defaults where there was none. No pulse is published: "
+         "a broken Fleet could send events, and what they carry, anywhere."),
     Code("MUS270", _E, "no such instant",
          "The time has the right form and names no instant that muster can hold: a day that does not exist, or one "
          "before the year 1 or after the year 9999 once it is told in UTC."),
