@@ -90,7 +90,7 @@ def test_other_times_of_the_object_stand() -> None:
         ("derived/x.yaml", "a: b\n"),
         ("derived/x.json", "{}"),
         ("derived/secrets/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n"),
-        ("derived/fleets/example.yaml", "apiVersion: muster.dev/v1\nkind: Fleet\nmetadata: {name: example}\n"),
+        ("derived/fleets/other.yaml", "apiVersion: muster.dev/v1\nkind: Fleet\nmetadata: {name: other}\n"),
         ("derived/managedclusters/x.yaml", "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"),
         ("derived/managedclusters/-x.yaml",
          "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: '-x'}\n"),

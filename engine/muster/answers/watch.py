@@ -41,13 +41,16 @@ class Watcher:
     """The state of one watch: what was seen last, and when to look again.
 
     With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
-    agents' refs are fetched, where the repository has a remote and agents speak through refs.
+    agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
+    `sink_dir`.
     """
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         ears: Ears = WRITER, verbose: bool = False, clock: Callable[[], datetime] | None = None,
+        sink_dir: Path | None = None,
     ) -> None:  # fmt: skip
+        self._sink_dir = sink_dir
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
         self._ears, self._verbose, self._present = ears, verbose, clock or _present
@@ -74,12 +77,12 @@ class Watcher:
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)
-            publication = publish_due(self.repository, done.settled.last, self._remote)
-            for line in publication.lines():
+            publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
+            for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
             self._seen, self._failures = self._state(), 0
             self._due = self._next(done)
-            if publication.failures:
+            if publication.failures or publication.faults:
                 again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:

@@ -56,6 +56,14 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
+def sink_option(function: _F) -> _F:
+    """`--sink-dir DIR`: the only place where a fleet's file sinks may write."""
+    return click.option(
+        "--sink-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+        help="Let the fleet's file sinks write below this directory.  [default: they refuse]",
+    )(function)  # fmt: skip
+
+
 def snapshot_options(function: _F) -> _F:
     """`--rev REV` and `--worktree`: what is read."""
     function = click.option("--worktree", is_flag=True, help="Read the files as they are, committed or not.")(function)

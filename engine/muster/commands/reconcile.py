@@ -1,7 +1,7 @@
 """`muster reconcile`: evaluate the fleet and commit what follows; the scheduled job."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from muster.answers.listening import Ears
     from muster.answers.reconcile import Reconciled
     from muster.gitio.repository import Repository
+    from muster.model.finding import Finding
 
 
 @click.command()
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
 @options.agents_gone_option
 @click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
 @click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
+@options.sink_option
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
-    agents_gone: bool, back_in_time: bool, verbose: bool,
+    agents_gone: bool, back_in_time: bool, verbose: bool, sink_dir: Path | None,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -50,26 +52,33 @@ def command(
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
+        sink_dir=sink_dir,
     )  # fmt: skip
 
 
-def publish(repository: "Repository", done: "Reconciled", remote: str | None) -> None:
-    """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
+def publish(
+    repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None
+) -> "Sequence[Finding]":
+    """Send the pulses that are due, now that what they follow from is committed, and say how many went.
+
+    Returns the faults of muster in doing so.
+    """
     from muster.answers.publish.publish import publish_due
 
     pulses = len(done.settled.last.pulses)
-    publication = publish_due(repository, done.settled.last, remote)
+    publication = publish_due(repository, done.settled.last, remote, folder=sink_dir)
     if publication.published:
         click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
-    elif pulses and not publication.failures:
+    elif pulses and not publication.failures and not publication.faults:
         click.echo(f"{pulses} pulses are due and no sink is there to take them; see muster pulses")
     for line in publication.lines():
         click.echo(line, err=True)
+    return publication.faults
 
 
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
-    ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False,
+    ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.answers.attempts import patient
@@ -93,14 +102,14 @@ def reconcile_once(
         click.echo("nothing to do")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
-    publish(repository, done, remote)
+    faults = publish(repository, done, remote, sink_dir)
     if done.left_behind:
         click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:
         click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:
         _tell_how(repository, done)
-    return report(done.settled.findings)
+    return report([*done.settled.findings, *faults])
 
 
 def _tell_how(repository: "Repository", done: "Reconciled") -> None:

@@ -24,9 +24,11 @@ from muster.commands.cache import use_cache
               help="How often to fetch from the remote; without --push, agents' refs alone.")  # fmt: skip
 @options.offline_option
 @click.option("-v", "--verbose", is_flag=True, help="Say so where is decided as of another instant than the clock's.")
+@options.sink_option
 def command(
-    repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool
-) -> int:
+    repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
+    sink_dir: Path | None,
+) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
     from muster.answers.listening import WRITER
     from muster.answers.reconcile import target_branch
@@ -43,7 +45,7 @@ def command(
     target = branch or target_branch(repository)
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
-        ears=replace(WRITER, ask=not offline), verbose=verbose,
+        ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
     )  # fmt: skip
     return watch(watcher, stop)
 

@@ -2,7 +2,7 @@
 
 What lies under `derived/` counts as what the last run decided, so a hand that wrote there could take a condition's time
 back, or a budget's hold off. A document counts only in the file in which muster writes that object's derived part, and
-of its fields only what muster derives of that kind (`schemas/_derived.json`). What does not count is left out as if it
+of its fields only what muster derives of that kind (`schemas/derived/parts.json`). What does not count is left out as if it
 were not there: the run then derives it again, and writes the file as it should be. A part is left out leaf by leaf, or
 by elements of a list, so that one edit does not cost an object all its times.
 """
@@ -133,8 +133,8 @@ def _gate(kind: Kind) -> Gate:
 
 @cache
 def derived_schema(kind: Kind) -> Mapping[str, Tree]:
-    """Return the schema of a kind's derived part: what `schemas/_derived.json` says of it, and nothing else."""
-    table = load_schema("_derived.json")
+    """Return the schema of a kind's derived part: what `schemas/derived/parts.json` says of it, and nothing else."""
+    table = load_schema("derived/parts.json")
     own, common = table["kinds"].get(kind.name, {}), table["common"]
     sections = {section: _section(common.get(section, {}), own.get(section, {})) for section in _SECTIONS}
     book = _section(common["muster"], own.get("muster", {}))

@@ -183,10 +183,10 @@ def test_the_memory_makes_no_commit_and_dirties_nothing(tmp_path: Path) -> None:
     repo = fleet_repository(tmp_path / "fleet", "file:pulses.jsonl")
     run = reconciled(repo, NOON)
     head = repo.tip()
-    publish_due(opened(repo), run, patience=HURRIED)
+    publish_due(opened(repo), run, patience=HURRIED, folder=tmp_path / "sinks")
     assert repo.tip() == head
     assert repo.git("status", "--porcelain") == ""
-    lines = (repo.path / ".git" / "muster" / "pulses.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "sinks" / "pulses.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["subject"] for line in lines] == ["ManagedCluster/one"]
 
 
@@ -204,7 +204,95 @@ def test_credentials_come_from_the_environment_alone(tmp_path: Path) -> None:
 
 def test_objects_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     repo = fleet_repository(tmp_path / "fleet", "file:pulses.jsonl")
-    publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED)
+    publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED, folder=tmp_path)
     repo.commit({"one.yaml": None, "two.yaml": CLUSTER % "two"})
-    publish_due(opened(repo), reconciled(repo, NOON + timedelta(seconds=9)), patience=HURRIED)
+    publish_due(opened(repo), reconciled(repo, NOON + timedelta(seconds=9)), patience=HURRIED, folder=tmp_path)
     assert [key.object.name for key in read_memory(opened(repo)).published] == ["two"]
+
+
+@pytest.mark.parametrize("url", ["file:x.jsonl", "file:../hooks/x"])
+def test_files_are_written_where_the_command_line_says_and_nowhere_else(url: str, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"fleet.yaml": FLEET % f"{{name: log, url: '{url}'}}", "one.yaml": CLUSTER % "one"})
+    before = sorted(tmp_path.rglob("*"))
+    done = publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED)
+    assert done.published == 0
+    made = {path for path in tmp_path.rglob("*") if path not in before and ".git/objects" not in str(path)}
+    assert not [path for path in made if path.name in ("x", "x.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("sink", "code"),
+    [
+        ("credentialsFrom: GITHUB_TOKEN", "MUS205"), ("url: 'file:../hooks/x'", "MUS205"),
+        ("timeout: 99999999h", "MUS271"), ("colour: red", "MUS201"),
+    ],
+)  # fmt: skip
+def test_a_broken_fleet_publishes_nothing(sink: str, code: str, tmp_path: Path) -> None:
+    """Not to its sound sinks either: an error in the Fleet is no reason to trust the rest of it."""
+    with receiving() as receiver:
+        entries = [f"{{name: sound, url: '{receiver.url}'}}"]
+        more = f", {sink}" if sink.startswith("url") else f", url: '{receiver.url}', {sink}"
+        repo = new_repository(tmp_path / "fleet")
+        repo.commit({"fleet.yaml": FLEET % f"{entries[0]}, {{name: log{more}}}", "one.yaml": CLUSTER % "one"})
+        run = reconciled(repo, NOON)
+        environ = {**os.environ, "GITHUB_TOKEN": "t0ken"}
+        done = publish_due(opened(repo), run, environ=environ, patience=HURRIED, folder=tmp_path / "in")
+    assert {found.code for found in run.findings} >= {code, "MUS275"}
+    assert (done.published, done.failures, receiver.requests) == (0, {}, [])
+    assert not (tmp_path / "in").exists()
+
+
+@pytest.mark.parametrize(
+    "value", ["Bearer x\nX-Injected: 1", "Bearer x\r\n\r\nbody", "x\n", "\0"], ids=["header", "body", "final", "null"]
+)
+def test_credentials_with_a_line_break_are_not_sent(value: str, tmp_path: Path) -> None:
+    with receiving() as receiver:
+        sink = f"{{name: log, url: '{receiver.url}', credentialsFrom: MUSTER_SINK_LOG}}"
+        repo = new_repository(tmp_path / "fleet")
+        repo.commit({"fleet.yaml": FLEET % sink, "one.yaml": CLUSTER % "one"})
+        environ = {**os.environ, "MUSTER_SINK_LOG": value}
+        done = publish_due(opened(repo), reconciled(repo, NOON), environ=environ, patience=HURRIED)
+    assert receiver.requests == []
+    assert "MUSTER_SINK_LOG has a line break" in done.lines()[0]
+    assert "Bearer" not in "".join(done.lines())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:99999/", "http://127.0.0.1:0/", "http://127.0.0.1:x/", "http://[::1", "http:///x", "http://:80/",
+     "amqp://127.0.0.1:99999/", "amqp:///", "amqps://[::1", "http://\u2100/", "http://a..b/"],
+)  # fmt: skip
+def test_a_url_that_leads_nowhere_is_said_of_its_sink(url: str, tmp_path: Path) -> None:
+    with receiving() as receiver:
+        repo = new_repository(tmp_path / "fleet")
+        sinks = f"{{name: bad, url: '{url}'}}, {{name: good, url: '{receiver.url}'}}"
+        repo.commit({"fleet.yaml": FLEET % sinks, "one.yaml": CLUSTER % "one"})
+        done = publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED)
+    assert len(receiver.requests) == 1, "the other sink gets its event"
+    assert list(done.failures) == ["bad"]
+    assert done.faults == []
+
+
+@pytest.mark.parametrize("timeout", ["0s", "1ns", "2562047h"])
+def test_any_time_out_is_one(timeout: str, tmp_path: Path) -> None:
+    with receiving() as receiver:
+        repo = new_repository(tmp_path / "fleet")
+        sink = f"{{name: log, url: '{receiver.url}', timeout: {timeout}, backoff: {timeout}}}"
+        repo.commit({"fleet.yaml": FLEET % sink, "one.yaml": CLUSTER % "one"})
+        assert publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED).published == 1
+
+
+def test_a_fault_about_one_sink_leaves_the_other_its_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(*_: object) -> None:
+        raise KeyError("hunter2")
+
+    monkeypatch.setattr("muster.answers.publish.lines.FileSink.send", planted)
+    with receiving() as receiver:
+        repo = new_repository(tmp_path / "fleet")
+        sinks = f"{{name: bad, url: 'file:x'}}, {{name: good, url: '{receiver.url}'}}"
+        repo.commit({"fleet.yaml": FLEET % sinks, "one.yaml": CLUSTER % "one"})
+        done = publish_due(opened(repo), reconciled(repo, NOON), patience=HURRIED, folder=tmp_path / "in")
+    assert len(receiver.requests) == 1
+    assert [found.code for found in done.faults] == ["MUS491"]
+    assert "hunter2" not in f"{done.faults}{done.lines()}"

@@ -11,7 +11,7 @@ from cloudevents.core.bindings import rabbitmq as binding
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
-from muster.answers.publish.sinks import DeliveryError
+from muster.answers.publish.sinks import DeliveryError, address
 from muster.model.times import parse_time
 from muster.model.tree import Tree
 
@@ -32,6 +32,7 @@ class AmqpSink:
     def __init__(
         self, url: str, *, mode: str, timeout: timedelta, login: str = "", exchange: str = "", routing_key: str = ""
     ) -> None:
+        self._host, self._port = address(url, *_PORTS)
         self._url, self._login, self._binary = url, login, mode == "binary"
         self._exchange, self._routing_key = exchange, routing_key
         self._seconds = timeout.total_seconds()
@@ -54,7 +55,7 @@ class AmqpSink:
             raise DeliveryError(f"{self._url}: {where}", again=False) from error
         except pika.exceptions.NackError as error:
             raise DeliveryError(f"{self._url}: the broker refused the event") from error
-        except (pika.exceptions.AMQPError, OSError) as error:
+        except (pika.exceptions.AMQPError, OSError, ValueError) as error:
             self.close()
             raise DeliveryError(f"{self._url}: {_said(error)}", unreachable=True) from error
 
@@ -84,12 +85,12 @@ class AmqpSink:
     def _parameters(self) -> object:
         pika = _pika()
         parts = urlsplit(self._url)
-        host, seconds = parts.hostname or "localhost", self._seconds
+        host, seconds = self._host, self._seconds
         tls = pika.SSLOptions(ssl.create_default_context(), host) if parts.scheme == "amqps" else None
         user, _, password = self._login.partition(":")
         login = {"credentials": pika.PlainCredentials(user, password)} if self._login else {}
         return pika.ConnectionParameters(
-            host=host, port=parts.port or _PORTS[parts.scheme], virtual_host=unquote(parts.path[1:]) or "/",
+            host=host, port=self._port or _PORTS[parts.scheme], virtual_host=unquote(parts.path[1:]) or "/",
             ssl_options=tls, socket_timeout=seconds, stack_timeout=seconds, blocked_connection_timeout=seconds,
             connection_attempts=1, **login,
         )  # fmt: skip

@@ -6,6 +6,7 @@ keep the method and the body; any other redirection would turn the event into a 
 
 from collections.abc import Mapping
 from datetime import timedelta
+from http.client import HTTPException
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
@@ -13,7 +14,7 @@ from cloudevents.core.bindings import http as binding
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
-from muster.answers.publish.sinks import DeliveryError
+from muster.answers.publish.sinks import DeliveryError, address
 from muster.model.times import parse_time
 from muster.model.tree import Tree
 
@@ -26,6 +27,7 @@ class HttpSink:
     """Posts events to a URL. `authorization` is the value of the header of that name, for the URL's own origin only."""
 
     def __init__(self, url: str, *, mode: str, timeout: timedelta, authorization: str = "") -> None:
+        address(url, "http", "https")
         self._url = url
         self._binary = mode == "binary"
         self._authorization = authorization
@@ -62,7 +64,7 @@ class HttpSink:
             response = self._pool.request(
                 "POST", url, body=message.body, headers=headers, redirect=False, preload_content=False
             )
-        except urllib3.exceptions.HTTPError as error:
+        except (urllib3.exceptions.HTTPError, HTTPException, ValueError, OSError) as error:
             raise DeliveryError(f"{url}: {_cause(error)}", unreachable=True) from error
         # What the receiver has to say beside its status is not read: it could go on for ever.
         if response.headers.get("Content-Length") == "0" or response.status == 204:
@@ -75,20 +77,25 @@ def _check(url: str, status: int, headers: Mapping[str, str]) -> None:
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
-        moved = headers.get("Location", "nowhere")
+        moved = headers.get("Location", "nowhere")[:200]
         text = f"{url}: answered {status} and points to {moved}; give that as the sink's url if it takes events"
         raise DeliveryError(text, again=False)
     wait = headers.get("Retry-After", "")
-    after = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+    after = float(wait[:9]) if wait.isascii() and wait.isdigit() else 0.0
     raise DeliveryError(f"{url}: answered {status}", again=status in _AGAIN, after_seconds=after)
 
 
 def _next(url: str, headers: Mapping[str, str]) -> str:
     """Where a redirection leads. Never from https to anything less."""
-    there = urljoin(url, headers.get("Location", ""))
-    secure = urlsplit(url).scheme == "https"
-    if urlsplit(there).scheme not in (("https",) if secure else ("http", "https")):
-        raise DeliveryError(f"{url}: redirects to {there}, where an event must not go", again=False)
+    location = headers.get("Location", "")
+    schemes = ("https",) if urlsplit(url).scheme == "https" else ("http", "https")
+    try:
+        there = urljoin(url, location)
+        address(there, *schemes)
+    except (ValueError, DeliveryError) as error:
+        raise DeliveryError(
+            f"{url}: redirects to {location[:200]!r}, where an event must not go", again=False
+        ) from error
     return there
 
 

@@ -1,18 +1,22 @@
 """Events as JSON lines: to standard output, and to the end of a file.
 
-A file lies below `muster/` in the git directory: there no commit can put a link in its way, and no event dirties the
-work tree.
+A file lies below the directory that the command line names and nowhere else: a commit can choose its name, and no
+link, no `..` and no encoding of either leads out.
 """
 
 import contextlib
 import errno
 import json
 import os
+import re
+import stat
 from pathlib import Path
 from typing import TextIO
 
 from muster.answers.publish.sinks import DeliveryError
 from muster.model.tree import Tree
+
+_STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
 
 
 def line(event: Tree) -> str:
@@ -28,29 +32,60 @@ class StreamSink:
 
     def send(self, event: Tree) -> None:
         """Write the event and flush."""
-        self._stream.write(line(event))
-        self._stream.flush()
+        try:
+            self._stream.write(line(event))
+            self._stream.flush()
+        except (OSError, ValueError) as error:
+            raise DeliveryError("nobody reads the output", again=False, unreachable=True) from error
 
     def close(self) -> None:
         """The stream is its owner's."""
 
 
 class FileSink:
-    """Appends to a file, which is on the disk when `send` returns."""
+    """Appends to the file `name` below `folder`, which is on the disk when `send` returns.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    The folder is its owner's, who may have made it a link; below it no link is followed, and what is no plain file
+    (a pipe would wait for its reader for ever) is not written to.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """DeliveryError where the name is none of a file below the folder."""
+        self._path = folder / name
+        self._folder, self._steps = folder, name.split("/")
         self._file: int | None = None
+        if not all(map(_STEP.fullmatch, self._steps)):
+            text = f"{name!r} is no name of a file below a folder: letters, digits, '-', '_', '.' and '/' are"
+            raise DeliveryError(text, again=False, unreachable=True)
 
     def send(self, event: Tree) -> None:
         """Append the event. Whole lines only: a line that is cut off by a full disk is taken back."""
         try:
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+                self._file = self._opened()
             self._append(self._file, line(event).encode())
         except OSError as error:
             raise DeliveryError(f"{self._path}: {error.strerror}", again=False, unreachable=True) from error
+
+    def _opened(self) -> int:
+        """Open the file, making folders on the way; each step is opened in the one before it, never through a link."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        here = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for step in self._steps[:-1]:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=here)
+                below = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+                os.close(here)
+                here = below
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            file = os.open(self._steps[-1], flags, 0o644, dir_fd=here)
+        finally:
+            os.close(here)
+        if stat.S_ISFIFO(os.fstat(file).st_mode):
+            os.close(file)
+            raise OSError(errno.EINVAL, "it is a pipe")
+        return file
 
     def _append(self, file: int, data: bytes) -> None:
         size = os.fstat(file).st_size

@@ -5,6 +5,7 @@ same event id, and the sinks that have it are not asked again. A sink that canno
 the run; the others get theirs.
 """
 
+import contextlib
 import os
 import random
 import sys
@@ -14,7 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from muster.answers.evaluate import Run
 from muster.answers.publish.memory import Arrived, PulseMemory, read_memory, remember
@@ -27,10 +27,14 @@ from muster.answers.publish.sinks import (
     deliver,
     sink_settings,
 )
+from muster.fleet.faults import of_stage
 from muster.fleet.fleet import Fleet
-from muster.gitio.repository import Repository, common_directory
+from muster.gitio.errors import RepositoryError
+from muster.gitio.repository import Repository
 from muster.model.decision import Pulse
+from muster.model.finding import Finding
 from muster.model.published import PulseKey
+from muster.model.secrets import without_secrets
 
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
 BATCH = 200
@@ -39,10 +43,14 @@ PATIENT = Patience(time.sleep, random.random)
 
 @dataclass
 class Publication:
-    """What came of publishing: how many pulses all their sinks have, what failed, per sink, and how often."""
+    """What came of publishing: how many pulses all their sinks have, what failed, per sink, and how often.
+
+    `faults` are those of muster itself: what they kept from going out is due again in the next run.
+    """
 
     published: int = 0
     failures: dict[str, list[str]] = field(default_factory=dict)
+    faults: list[Finding] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         """What failed, one line per sink: how often, and the first reason."""
@@ -89,11 +97,30 @@ def publish_due(
     remote: str | None = None,
     environ: Mapping[str, str] = os.environ,
     patience: Patience = PATIENT,
+    *,
+    folder: Path | None = None,
 ) -> Publication:
     """Publish the pulses of a run whose commit is durable, and remember them in the repository and on the remote.
 
-    What somebody else published since the run looked is left out.
+    What somebody else published since the run looked is left out. File sinks write below `folder`, and refuse where
+    none is given. RepositoryError where the memory cannot be had; a fault of ours is in the result.
     """
+    try:
+        return _publish_due(repository, run, remote, environ, patience, folder)
+    except RepositoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
+        return Publication(faults=[of_stage("publishing pulses", error, "they stay due")])
+
+
+def _publish_due(
+    repository: Repository,
+    run: Run,
+    remote: str | None,
+    environ: Mapping[str, str],
+    patience: Patience,
+    folder: Path | None,
+) -> Publication:
     pulses = run.fleet.pulses
     if not pulses or not sink_settings(run.fleet.settings.spec):
         return Publication()
@@ -104,12 +131,15 @@ def publish_due(
         run.fleet,
         fresh,
         memory,
-        open_sink=opener(common_directory(repository) / "muster", environ),
+        open_sink=opener(folder, environ),
         remember=lambda known: troubles.extend(filter(None, [remember(repository, known, remote)])),
         patience=patience,
     )
     if troubles:
         done.failures["memory"] = troubles
+    done.failures = {
+        name: [without_secrets(reason, environ) for reason in reasons] for name, reasons in done.failures.items()
+    }
     return done
 
 
@@ -164,18 +194,24 @@ class _Publisher:
                 self._given_up[name] = error.message
             self.result.failures.setdefault(name, []).append(error.message)
             return False
+        except Exception as error:  # noqa: BLE001 - the boundary for sinks, as `each` is for objects
+            self._given_up[name] = "muster failed on this sink"
+            self.result.failures.setdefault(name, []).append(self._given_up[name])
+            self.result.faults.append(of_stage(f"publishing to sink {name!r}", error, "its pulses stay due"))
+            return False
         return True
 
     def close(self) -> None:
         for sink in self._open.values():
-            sink.close()
+            with contextlib.suppress(Exception):  # nothing is lost with a connection that cannot be closed
+                sink.close()
 
 
-def opener(folder: Path, environ: Mapping[str, str] = os.environ) -> Opener:
-    """Return what opens sinks by their URL; files lie in `folder`."""
+def opener(folder: Path | None, environ: Mapping[str, str] = os.environ) -> Opener:
+    """Return what opens sinks by their URL; files lie in `folder`, and there are none without it."""
 
     def open_sink(settings: SinkSettings) -> Sink:
-        scheme = urlsplit(settings.url).scheme
+        scheme = settings.url.partition(":")[0]
         if scheme == "stdout":
             from muster.answers.publish.lines import StreamSink
 
@@ -183,7 +219,10 @@ def opener(folder: Path, environ: Mapping[str, str] = os.environ) -> Opener:
         if scheme == "file":
             from muster.answers.publish.lines import FileSink
 
-            return FileSink(folder / settings.url.removeprefix("file:"))
+            if folder is None:
+                text = "files are written only below a directory that --sink-dir names"
+                raise DeliveryError(text, again=False, unreachable=True)
+            return FileSink(folder, settings.url.removeprefix("file:"))
         secret = credentials(settings, environ)
         if scheme in ("http", "https"):
             from muster.answers.publish.http import HttpSink

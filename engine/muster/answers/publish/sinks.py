@@ -1,15 +1,21 @@
 """What a receiver of events is, how it is configured, and how an event is tried again."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from muster.gitio.retry import jittered
+from muster.model.secrets import without_secrets
 from muster.model.times import parse_duration
 from muster.model.tree import Tree, mappings_at
 
 MOST_PAUSE_SECONDS = 30.0
+SHORTEST_TIMEOUT, LONGEST_TIMEOUT = timedelta(milliseconds=100), timedelta(hours=1)
+_TRUSTED = re.compile(r"MUSTER_SINK_[A-Z0-9_]+", re.ASCII)
+_NEVER: Final = {"again": False, "unreachable": True}
 
 
 class DeliveryError(Exception):
@@ -19,8 +25,8 @@ class DeliveryError(Exception):
     def __init__(
         self, message: str, *, again: bool = True, after_seconds: float = 0.0, unreachable: bool = False
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = without_secrets(message)
+        super().__init__(self.message)
         self.again = again
         self.after_seconds = after_seconds
         self.unreachable = unreachable
@@ -59,9 +65,9 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
             name=sink["name"],
             url=sink["url"],
             mode=sink.get("mode", "structured"),
-            timeout=parse_duration(sink.get("timeout", "10s")),
+            timeout=_within(parse_duration(sink.get("timeout", "10s"))),
             attempts=sink.get("attempts", 4),
-            backoff=parse_duration(sink.get("backoff", "500ms")),
+            backoff=min(parse_duration(sink.get("backoff", "500ms")), LONGEST_TIMEOUT),
             credentials_from=sink.get("credentialsFrom", ""),
             exchange=sink.get("exchange", ""),
             routing_key=sink.get("routingKey", ""),
@@ -70,11 +76,38 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
     return list(found.values())
 
 
+def _within(timeout: timedelta) -> timedelta:
+    """A time-out that a socket can have: none at all would be no attempt, and one of years is none."""
+    return min(max(timeout, SHORTEST_TIMEOUT), LONGEST_TIMEOUT)
+
+
+def address(url: str, *schemes: str) -> tuple[str, int | None]:
+    """Return the host and port that a URL names. DeliveryError where it names none, or is of another scheme."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise DeliveryError(f"{url}: this is no URL: {error}", **_NEVER) from error
+    if parts.scheme not in schemes or not host or port == 0 or parts.username is not None:
+        raise DeliveryError(
+            f"{url}: a receiver's URL has a scheme ({', '.join(schemes)}) and a host, and no user", **_NEVER
+        )
+    return host, port
+
+
 def credentials(settings: SinkSettings, environ: Mapping[str, str]) -> str:
     """Return the sink's credentials; empty where it needs none. DeliveryError where they are not there."""
     if not settings.credentials_from:
         return ""
+    if not _TRUSTED.fullmatch(settings.credentials_from):
+        raise DeliveryError("credentials come from variables whose names begin with MUSTER_SINK_", **_NEVER)
     value = environ.get(settings.credentials_from, "")
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        # A line break would end the header, and what follows would be one of its own.
+        text = (
+            f"the environment variable {settings.credentials_from} has a line break or another control character in it"
+        )
+        raise DeliveryError(text, **_NEVER)
     if not value:
         raise DeliveryError(
             f"the environment variable {settings.credentials_from} is not set", again=False, unreachable=True
