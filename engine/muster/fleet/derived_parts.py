@@ -2,9 +2,9 @@
 
 What lies under `derived/` counts as what the last run decided, so a hand that wrote there could take a condition's time
 back, or a budget's hold off. A document counts only in the file in which muster writes that object's derived part, and
-of its fields only what muster derives of that kind (`schemas/derived/parts.json`). What does not count is left out as if it
-were not there: the run then derives it again, and writes the file as it should be. A part is left out leaf by leaf, or
-by elements of a list, so that one edit does not cost an object all its times.
+of its fields only what muster derives of that kind (`schemas/derived/parts.json`). What does not count is left out as
+if it were not there: the run then derives it again, and writes the file as it should be. A part is left out leaf by
+leaf, or by elements of a list, so that one edit does not cost an object all its times.
 """
 
 from collections.abc import Iterator, Mapping
