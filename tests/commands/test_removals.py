@@ -108,3 +108,12 @@ def test_in_a_shallow_clone_the_last_commit_may_still_allow_it(repo: Repo, muste
     repo.git("clone", "--quiet", "--depth", "1", f"file://{repo.path}", str(tmp_path / "shallow"))
     code, out, err = muster("reconcile", "--repo", tmp_path / "shallow", "--now", NOW)
     assert (code, "6 clusters removed" in out) == (0, True), err
+
+
+def test_what_agents_asked_for_does_not_declare_what_people_removed(repo: Repo, muster: Run) -> None:
+    for name in NAMES[:6]:
+        repo.commit_to(f"refs/heads/agents/{name}", {"cluster.yaml": cluster(name).replace("true", "false")})
+    assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
+    delete(repo, *NAMES[:6])
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, HELD in err, "denied" in out) == (0, True, False), f"{out}{err}"

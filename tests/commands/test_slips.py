@@ -272,3 +272,20 @@ def test_what_is_another_programs_is_no_slip(document: str, repo: Repo, muster: 
     repo.commit({"elsewhere/other.yaml": document})
     code, _, err = muster("validate", "--repo", repo.path)
     assert (code, "error" in err) == (0, False), err
+
+
+REQUEST = f"apiVersion: {OCM}/v1\nkind: ManagedCluster\nmetadata: {{name: a}}\nspec: {{hubAcceptsClient: false}}\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["a misspelt kind", "no kind line", "an empty file", "another program's object", "ignored"]
+)
+def test_what_an_agent_asked_for_does_not_take_the_place_of_the_file(name: str, repo: Repo, muster: Run) -> None:
+    """Its branch still holds the request to join: that declares no cluster that people have let in and now lost."""
+    repo.commit_to("refs/heads/agents/a", {"cluster.yaml": REQUEST})
+    assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
+    repo.commit(dict(SLIPS[name][0]))
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, SLIPS[name][1] in err, "denied" in out) == (1, True, False), f"{out}{err}"
+    _, out, _ = muster("get", "clusters", "--repo", repo.path, "--now", NOW)
+    assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]

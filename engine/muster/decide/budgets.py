@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from muster.fleet.acceptance import is_left_alone
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -159,7 +160,7 @@ def kept_clusters(fleet: Fleet) -> Iterator[Object]:
         if (id_.group, id_.kind) not in _CLUSTER_KINDS or never_available(fleet, id_):
             continue
         obj = fleet.objects.get(id_)
-        if obj is not None and "spec" in obj.body:
+        if obj is not None and "spec" in obj.body and not is_left_alone(id_, obj.parts, fleet.previous.get(id_)):
             if in_service(obj):
                 yield obj
         elif id_ in fleet.previous and was_in_service(fleet, id_):

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Final
 
 from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept_clusters, was_in_service
+from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.overrides import override_of
@@ -75,7 +76,9 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
 
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
     """Whether a cluster of the last run is still there, or is kept on account of a slip."""
-    return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
+    obj = fleet.objects.get(id_)
+    declared = obj is not None and not is_left_alone(id_, obj.parts, fleet.previous.get(id_))
+    return declared or id_ in fleet.broken or fleet.unidentified
 
 
 def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:

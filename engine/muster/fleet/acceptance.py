@@ -5,14 +5,15 @@ ManagedClusterAutoApproval). What its agent proposed is no answer. It happens on
 annotation, and stands until a person says otherwise, also when the setting is taken back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from muster.fleet.objects import Object
+from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import Settings
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.model.tree import Tree, dig
+from muster.model.source import Part
+from muster.model.tree import Tree, dig, mappings_at
 
 ACCEPTED_ON = "open-cluster-management.io/automatically-accepted-on"
 _FIELD = "hubAcceptsClient"
@@ -35,6 +36,19 @@ def with_automatic_acceptance(
 def automatic(obj: Object) -> bool:
     """Whether a cluster is accepted by the fleet's settings and not by a person."""
     return obj.spec.get(_FIELD) is True and not _answered(obj)
+
+
+def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree) -> bool:
+    """Whether people had let a cluster in, and now nobody but its agent speaks of it.
+
+    What an agent asked for when it registered does not declare a cluster that people have removed, or lost.
+    """
+    if (id_.group, id_.kind) != (MANAGED_CLUSTER.group, MANAGED_CLUSTER.name):
+        return False
+    if any(not part.source.ref and "spec" in part.body for part in parts):
+        return False
+    accepted = by_type(mappings_at(before, "status", "conditions")).get("HubAcceptedManagedCluster")
+    return dig(accepted, "status") == "True" and dig(before, "metadata", "annotations", ACCEPTED_ON) is None
 
 
 def _answered(obj: Object) -> bool:

@@ -6,10 +6,11 @@ finding that names both places, and break that object alone.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from muster.fleet import messages
-from muster.fleet.acceptance import with_automatic_acceptance
+from muster.fleet.acceptance import is_left_alone, with_automatic_acceptance
 from muster.fleet.adoption import with_adopted
 from muster.fleet.agents import admitted
 from muster.fleet.approvals import with_bound_decisions
@@ -49,9 +50,13 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     findings.extend(inputs.findings)
     grouped = _grouped(inputs.parts)
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
-    missed = find_missed(snapshot, reading, previous, declared)
+    alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_))}
+    missed = find_missed(snapshot, reading, previous, declared - alone)
     findings.extend(missed.findings)
     broken |= missed.broken
+    for id_ in alone & missed.broken:
+        # A slip of people's pens is not the moment to take an agent at its word.
+        grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
     unidentified = reading.unidentified or missed.unidentified
@@ -95,6 +100,11 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         derived_files=reading.derived_files,
         derived_paths=derived_paths,
     )
+
+
+def without_spec(body: Tree) -> Tree:
+    """A part without what it declares."""
+    return {name: section for name, section in body.items() if name != "spec"}
 
 
 def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:
