@@ -80,7 +80,7 @@ def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, tm
     environ = installed(str(wheel), tmp_path)
     said, run, entry = init(tmp_path, environ)
     assert "this one came from a file on this machine." in said
-    assert "in the lines marked so: .github/workflows/reconcile.yaml:28." in said
+    assert "in the lines marked so: .github/workflows/reconcile.yaml:29." in said
     assert "exit 1" in run
     digest = sha256(wheel.read_bytes()).hexdigest()
     assert f"sha256 {digest}" in (tmp_path / "fleet/.github/workflows/reconcile.yaml").read_text()
