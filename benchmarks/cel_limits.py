@@ -47,7 +47,7 @@ def data() -> dict[str, Any]:
         "numbers": {n: n for n in range(100_000)}, "mixed": "".join("ab"[n * n % 7 % 2] for n in range(100_000)),
         "dates": [f"2026-01-01T{h:02}:{m:02}:{s:02}Z" for h in range(24) for m in range(60) for s in range(60)],
         "precise": [f"2026-01-01T00:00:00.{n:09}Z" for n in range(10_000)], "deep": shared(500, 1), "now": NOW,
-        "copies": [f"{'x' * 10_000}{n % 7}" for n in range(1_000)], "bytes": b"x" * 100_000, "one": {"a": {"b": 1}},
+        "copies": [f"{'x' * 10_000}{n % 7}" for n in range(1_000)], "raw": b"x" * 100_000, "one": {"a": {"b": 1}},
     }  # fmt: skip
 
 
@@ -115,7 +115,7 @@ n.all(a, l.all(b, '%d %s %f %e %x'.format([b, b, 1.5, 1.5, b]) != ''))
 n.all(a, l.all(b, '%.1000f'.format([1.5]) != '')) ~ l.all(z, l.all(a, '%s'.format([n]) != ''))
 l.all(z, l.all(a, '%s'.format([map]) != '')) ~ l.all(z, l.all(a, '%s'.format([texts]) != ''))
 l.all(z, l.all(a, ('%%' + s).format([]) != '')) ~ l.all(z, l.all(a, '%x'.format([s]) != ''))
-l.all(z, l.all(a, '%s'.format([bytes]) != '')) ~ n.all(a, l.all(b, '%s'.format([now]) != ''))
+l.all(z, l.all(a, '%s'.format([raw]) != '')) ~ n.all(a, l.all(b, '%s'.format([now]) != ''))
 n.all(a, l.all(b, '%s'.format([[[[[b]]]]]) != '')) ~ n.all(a, s.matches('b')) || n.all(a, s.matches('b') || true)
 l.all(z, l.all(a, mixed.matches('[ab]*a[ab]{900}c') || true)) ~ l.all(z, l.all(a, s.matches('(a?){1000}b') || true))
 l.all(z, l.all(a, mixed.matches('(a|b)*a(a|b){30}c') || true))
@@ -181,8 +181,8 @@ n.map(a, n.flatten(1)).size() ~ n.map(a, [n]).flatten().size() ~ l.all(a, n.inde
 l.all(a, texts.indexOf('x') < 0) ~ l.all(a, copies.lastIndexOf('x') < 0)
 l.all(a, n.map(b, optional.of(b)).unwrapOpt().size() > 0) ~ n.all(a, l.all(b, optional.of(b).orValue(1) >= 0))
 n.all(a, l.all(b, one.?a.?b.orValue(1) == 1)) ~ n.all(a, l.all(b, one.?x.optMap(y, y).hasValue() || true))
-l.all(z, l.all(a, base64.encode(bytes).size() > 0)) ~ l.all(z, l.all(a, base64.decode(s).size() > 0))
-l.all(z, l.all(a, bytes(s) != b'')) ~ l.all(z, l.all(a, string(bytes) != ''))
+l.all(z, l.all(a, base64.encode(raw).size() > 0)) ~ l.all(z, l.all(a, base64.decode(s).size() > 0))
+l.all(z, l.all(a, bytes(s) != b'')) ~ l.all(z, l.all(a, string(raw) != ''))
 n.all(a, l.all(b, base64.encode(b'abc') != '')) ~ n.all(a, l.all(b, type(b) == int))
 n.all(a, l.all(b, dyn(b) == 1u || true)) ~ n.all(a, l.all(b, b in [1, 2u, 3.0])) ~ n.all(a, l.all(b, uint(b) >= 0u))
 n.all(a, l.all(b, [b, b + 1].exists(c, c == b))) ~ n.all(a, l.all(b, [[b]] == [[b]]))

@@ -165,7 +165,7 @@ def weight(type_: Type, extent: Extent) -> Range:
             return extent.length().scaled(0.125) | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
-            each = Range(1, 1 + ELEMENT) + weight(type_.element, inner)
+            each = Range(2, 2 + ELEMENT) + weight(type_.element, inner)
             return (Range(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
         case MapType():
             value, key = extent.element or extent_of(type_.value, extent.path), extent.key or SCALAR

@@ -150,7 +150,7 @@ def _subtraction(given: Given) -> Range:
 def _membership(given: Given) -> Range:
     if given.extent(1).key is not None:
         return ZERO
-    return (given.items(1) * (Range(1, ELEMENT + 1) + weight(*given.arguments[0]))).or_nothing
+    return (given.items(1) * (Range(1, 2 * ELEMENT + 1) + weight(*given.arguments[0]))).or_nothing
 
 
 def _search(given: Given) -> Range:
@@ -238,7 +238,7 @@ def _distinct(given: Given) -> Range:
     element = bare(plain.element) if isinstance(plain, ListType) else DYN
     if isinstance(element, StringType) or element == BOOL:
         return linear.or_nothing
-    return (linear + items * items * (Range(ELEMENT, ELEMENT) + each)).or_nothing
+    return (linear + items * items * (Range(2 * ELEMENT, 2 * ELEMENT) + each)).or_nothing
 
 
 def _sort(given: Given) -> Range:
@@ -265,7 +265,7 @@ def _extreme(given: Given) -> Range:
 def _sets(given: Given) -> Range:
     one, other = given.items(0), given.items(1)
     each = given.element(0) | given.element(1)
-    pairs = one * other * (Range(ELEMENT + 1, ELEMENT + 1) + each)
+    pairs = one * other * (Range(2 * ELEMENT + 1, 2 * ELEMENT + 1) + each)
     return ((one + other) * Range(ELEMENT, ELEMENT) + pairs + pairs).or_nothing
 
 

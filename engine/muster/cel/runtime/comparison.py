@@ -49,7 +49,7 @@ def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> 
     if kind is list or isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
-        _pay_for_parts(meter, site, ELEMENT + len(left), depth)
+        _pay_for_parts(meter, site, ELEMENT + 2 * len(left), depth)
         for one, two in zip(left, right, strict=True):
             kind = one.__class__
             if kind is two.__class__ and kind in _SHORT_KIND:
@@ -201,7 +201,7 @@ def contains_at(meter: Meter, site: int, item: Any, container: Any) -> bool:
             spend(meter, site, len(container) // 2)
             if item not in container:  # Python finds more than CEL does (true is 1), never less
                 return False
-        spend(meter, site, ELEMENT * len(container))
+        spend(meter, site, 2 * ELEMENT * len(container))
         return any(equal_at(meter, site, item, element) for element in container)
     if isinstance(container, Mapping):
         return find(container, item, _ABSENT) is not _ABSENT
