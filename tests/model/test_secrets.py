@@ -2,8 +2,16 @@
 
 import pytest
 
+from muster.answers.change import Change
+from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.message import commit_message
+from muster.answers.settle import settle
 from muster.gitio.errors import RepositoryError, explain
+from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.secrets import without_secrets
+from muster.output.findings import findings_text
+from tests.support.example import NOON
+from tests.support.memory import MemorySnapshot
 
 
 @pytest.mark.parametrize(
@@ -37,3 +45,22 @@ def test_an_error_of_a_repository_shows_none() -> None:
     error = RepositoryError("https://ada:t0ken@host/x rejected the push", "see https://ada:t0ken@host/x")
     assert "t0ken" not in f"{error}{error.message}{error.hint}"
     assert "t0ken" not in str(explain("push", "fatal: unable to access 'https://ada:t0ken@host/x/': 403\n", 128))
+
+
+def test_a_finding_quotes_no_password() -> None:
+    fleet = (
+        "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n"
+        "spec: {pulses: {sinks: [{name: a, url: 'https://ada:t0ken@host/x'}]}}\n"
+    )
+    run = evaluate_snapshot(MemorySnapshot({"fleet.yaml": fleet}), NOON)
+    assert "MUS205" in {found.code for found in run.findings}
+    assert "t0ken" not in findings_text(run.findings)
+
+
+def test_a_commit_tells_no_password() -> None:
+    settled = settle(MemorySnapshot({}), NOON)
+    id_ = MANAGED_CLUSTER.id("a")
+    told = Change(id_, "condition Ready", "True", "False", "cannot reach https://ada:t0ken@host/\nMuster-Now: x")
+    message = commit_message(settled.last, [told])
+    assert "t0ken" not in message
+    assert "\nMuster-Now: x" not in message

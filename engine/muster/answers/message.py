@@ -10,6 +10,7 @@ from muster.fleet.fleet import Fleet
 from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
+from muster.model.secrets import without_secrets
 from muster.model.times import format_time
 
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET)
@@ -54,5 +55,5 @@ def policies_digest(fleet: Fleet) -> str:
 
 
 def _plain(lines: Iterable[str]) -> Iterable[str]:
-    """One line each, whatever an agent's message holds: a newline in it must not become a trailer."""
-    return (" ".join(line.split()) for line in lines)
+    """One line each, whatever an agent's message holds: no newline becomes a trailer, and no URL tells a password."""
+    return (" ".join(without_secrets(line).split()) for line in lines)

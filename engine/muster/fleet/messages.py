@@ -11,6 +11,7 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
 from muster.model.names import did_you_mean
+from muster.model.secrets import without_secrets
 from muster.model.snapshot import Skipped
 from muster.model.source import Part, Place, SourceFile
 from muster.model.tree import Tree
@@ -88,9 +89,13 @@ def finding(
     excerpt: str = "",
     severity: Severity | None = None,
 ) -> Finding:
-    """Return a finding of a registered code, with the code's severity unless another is given."""
+    """Return a finding of a registered code, with the code's severity unless another is given.
+
+    It quotes what files say, but for users and passwords in URLs.
+    """
+    shown, excerpt = without_secrets(message), without_secrets(excerpt)
     return Finding(
-        code, severity or CODES[code].severity, message, place.file, place.line, place.column, object_, hint, excerpt
+        code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt
     )
 
 
