@@ -146,7 +146,9 @@ def test_pulses_of_a_predecessor_are_not_remembered(tmp_path: Path) -> None:
     def looked(seconds: int, memory: Memory, *, cluster_there: bool) -> Run:
         (files / "fleet.yaml").write_text(settings, encoding="utf-8")
         (files / "report.yaml").write_text(REPORT, encoding="utf-8")
-        (files / "c.yaml").write_text(cluster if cluster_there else "# gone\n", encoding="utf-8")
+        (files / "c.yaml").write_text(cluster, encoding="utf-8")
+        if not cluster_there:
+            (files / "c.yaml").unlink()
         run = evaluate_snapshot(open_snapshot(files), NOON + timedelta(seconds=seconds), memory)
         for path, text in run.files.items():
             (files / path).parent.mkdir(parents=True, exist_ok=True)
