@@ -35,8 +35,9 @@ def test_shards_switch_in_one_commit_of_renames(tmp_path: Path, muster: Run) -> 
     derived = [path for path in repo.paths() if path.startswith("derived/managedclusters/")]
     for number, digits in ((4096, 3), (16, 1), (256, 2), (1, 0)):
         before = repo.commit({"fleet.yaml": sharded(number)})
-        assert reconciled(muster, repo).splitlines()[1:] == []
-        changed = repo.git("diff", "--name-status", "-M100%", before, "HEAD").splitlines()
+        told = reconciled(muster, repo).splitlines()[1:]
+        assert [line for line in told if not line.startswith("  Fleet/")] == []  # it keeps the settings on record
+        changed = repo.git("diff", "--name-status", "-M100%", before, "HEAD", "--", ":!derived/fleets").splitlines()
         assert {line[:4] for line in changed} == {"R100"}
         now = [path for path in repo.paths() if path.startswith("derived/managedclusters/")]
         assert sorted(path.rpartition("/")[2] for path in now) == sorted(path.rpartition("/")[2] for path in derived)
