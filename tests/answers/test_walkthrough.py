@@ -151,5 +151,5 @@ def test_the_rest_of_the_fleet_is_committed_when_a_file_is_broken(tmp_path: Path
     assert "MUS001" in err
     assert "clusters/a/cluster.yaml:5" in err
     assert "ManagedCluster/b" in out
-    assert available(repo, "a") == ("True", False)
+    assert available(repo, "a") == ("Unknown", False), "no typo hides silence; its effects wait for the file"
     assert available(repo, "b") == ("Unknown", True)

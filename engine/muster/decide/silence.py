@@ -39,14 +39,15 @@ _LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
 def kept_clusters(fleet: Fleet) -> Iterator[Object]:
     """Yield the clusters that keep their last derived state, with as much of them as is known.
 
-    Not those on which muster itself fails: nothing that it would say of them can be relied on.
+    Not those on which muster itself fails: nothing that it would say of them can be relied on. Nor those whose agents
+    it could not hear: not hearing is not silence.
     """
     faulty = {found.object for found in fleet.findings if is_fault(found)}
     if None in faulty:
         return
     for id_ in sorted(fleet.previous):
         kept = id_ in fleet.broken or (fleet.unidentified and id_ not in fleet.objects)
-        if kind_of(id_) in CLUSTERS and kept and id_ not in faulty:
+        if kind_of(id_) in CLUSTERS and kept and id_ not in faulty and id_.name not in fleet.unheard:
             yield _known(fleet, id_)
 
 
