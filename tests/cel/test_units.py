@@ -10,13 +10,13 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 from types import FrameType
 from typing import Any
 
 import pytest
-from benchmarks.cel_limits import expressions
+from benchmarks.cel_limits import NOW, expressions, shared, shared_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,21 +45,6 @@ BUDGET = 30_000
 MOST, SOME = 20, 10_000
 
 
-def shared(levels: int, leaf: Any) -> Any:
-    value = leaf
-    for _ in range(levels):
-        value = [value, value]
-    return value
-
-
-def shared_map(levels: int) -> Any:
-    value: Any = {"a": 1}
-    for _ in range(levels):
-        value = {"a": value, "b": value}
-    return value
-
-
-NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 DATA: dict[str, Any] = {
     "n": list(range(3_000)), "l": list(range(100)), "big": list(range(30_000)), "s": "a" * 20_000,
     "long": "ab" * 20_000, "long2": "ab" * 19_999 + "ac", "wide": "é" * 5_000 + "🜚", "short": "a" * 60,
