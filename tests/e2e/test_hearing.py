@@ -339,3 +339,32 @@ def test_a_ref_among_others_that_was_not_fetched_is_fetched(hub: Hub, muster: Ru
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
     assert (code, err) == (cli.FINE, "")
     assert out.startswith("Nothing to do.")
+
+
+def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: Run) -> None:
+    """The hook sees no agents, and so not the clusters that joined by themselves: it takes none of them for removed."""
+    fleet = (
+        "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec: {registration: {autoAccept: true}}\n"
+    )
+    person = hub.clone("joining")
+    person.commit({"fleet.yaml": fleet})
+    person.git("push", "--quiet", "origin", "main")
+    for name in "stuvwx":
+        status = observed(name).partition("status:")
+        files = {"l.yaml": lease(name, BEAT), "c.yaml": cluster(name, accepts=False) + "".join(status[1:])}
+        hub.repo.commit_to(f"refs/heads/agents/{name}", files, date=BEAT)
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == cli.FINE
+    checkout = hub.clone("ci", *DEPTH)
+    checkout.write("clusters/n/cluster.yaml", cluster("n"))
+    checkout.git("add", "--all")
+    for options in (("--staged",), ("--staged", "--touched"), ()):
+        code, _, err = muster("validate", "--repo", checkout.path, *options)
+        assert (code, "MUS420" in err) == (cli.FINE, False), err
+    assert muster("plan", "--repo", hub.clone("other", *DEPTH).path, "--now", NOW)[1].startswith("Nothing to do.")
+    hub.retire("s")
+    code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", NOW)
+    assert code == cli.FINE
+    assert "1 cluster removed" in out
+    assert (
+        "ManagedCluster/s spoke through agents/s at the last run, and that ref is gone: nothing else declares it" in err
+    )

@@ -18,6 +18,7 @@ from typing import Final
 from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept_clusters, was_in_service
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import Fleet
+from muster.fleet.hearing import proposed
 from muster.fleet.messages import finding
 from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Held
@@ -113,7 +114,11 @@ def withheld(fleet: Fleet, now: datetime) -> Fleet:
 
 
 def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
-    """Return what a run would say of removals: for whoever only checks."""
+    """Return what a run would say of removals: for whoever only checks files, and has perhaps not heard the agents.
+
+    Clusters that nobody but their agents declares may then be in sight of those alone.
+    """
+    fleet = replace(fleet, broken=fleet.broken.union(proposed(fleet)))
     return list(_findings(fleet, removals(fleet, now)))
 
 

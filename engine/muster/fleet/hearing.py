@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from muster.fleet import messages
+from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 from muster.fleet.objects import Object
@@ -39,7 +40,12 @@ def hear(fleet: Fleet, agents: Agents) -> Fleet:
     missing = recorded - present - _in_files(fleet)
     gone = missing if agents.asked and recorded & present else missing & agents.gone
     unheard = frozenset(missing - gone)
-    found = [messages.agent_gone(id_) for id_ in sorted(fleet.objects) if kind_of(id_) in CLUSTERS and id_.name in gone]
+    known = sorted({*fleet.objects, *proposed(fleet)})
+    found = [
+        messages.agent_gone(id_, declared=id_ in fleet.objects)
+        for id_ in known
+        if kind_of(id_) in CLUSTERS and id_.name in gone
+    ]
     if unheard:
         found.append(messages.agents_unheard(sorted(unheard)))
     return replace(
@@ -54,6 +60,18 @@ def hear(fleet: Fleet, agents: Agents) -> Fleet:
 def recorded_agents(fleet: Fleet) -> frozenset[str]:
     """The clusters that spoke through refs at the last run, by its own record."""
     return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and fleet.before(id_, *AGENT_REF))
+
+
+def proposed(fleet: Fleet) -> frozenset[ObjectId]:
+    """The clusters of the last run that only their agents' refs declared, and that the fleet accepted by itself."""
+    return frozenset(
+        id_
+        for id_ in fleet.previous
+        if kind_of(id_) in CLUSTERS
+        and id_ not in fleet.objects
+        and fleet.before(id_, *AGENT_REF)
+        and fleet.before(id_, "metadata", "annotations", ACCEPTED_ON)
+    )
 
 
 def _in_files(fleet: Fleet) -> set[str]:

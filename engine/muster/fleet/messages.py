@@ -504,11 +504,12 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
     )
 
 
-def agent_gone(id_: ObjectId) -> Finding:
+def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:
     """A cluster that spoke through a ref, which is gone from where agents push."""
+    follows = "its silence counts" if declared else "nothing else declares it"
     return finding(
         AGENT_GONE,
-        f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: its silence counts",
+        f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: {follows}",
         hint="start its agent again, or remove the cluster's files if it has left the fleet",
         object_=id_,
     )
