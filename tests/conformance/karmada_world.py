@@ -4,16 +4,15 @@ Karmada keeps one object; muster keeps its parts apart. What Karmada's controlle
 remedyActions, trafficBlockClusters) is prior derived state here; conditions that a case gives are an agent's report.
 """
 
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 import muster
 from muster.model.times import parse_time
+from tests.conformance.evaluating import evaluated
 
 Json = Any
 Key = tuple[str, str, str]
@@ -75,20 +74,16 @@ class World:
 
     def evaluate(self, now: str) -> muster.Run:
         """Evaluate at an instant, and keep what is derived for the next evaluation."""
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            for path, text in self._tree().items():
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(text, encoding="utf-8")
-            run = muster.evaluate(root, parse_time(now))
-            for path, content in run.files.items():
-                if content is None:
-                    self.files.pop(path, None)
-                else:
-                    self.files[path] = content
+        run = evaluated(self.tree(), parse_time(now))
+        for path, content in run.files.items():
+            if content is None:
+                self.files.pop(path, None)
+            else:
+                self.files[path] = content
         return run
 
-    def _tree(self) -> Mapping[str, str]:
+    def tree(self) -> dict[str, str]:
+        """The repository's files."""
         for key, body in self.derived.items():
             kind, namespace, name = key
             version = self.inputs[key]["apiVersion"] if key in self.inputs else ""
@@ -112,7 +107,7 @@ class World:
 
 
 def _yaml(bodies: Iterable[Json]) -> str:
-    return yaml.safe_dump_all(list(bodies), sort_keys=False)
+    return str(yaml.dump_all(list(bodies), Dumper=yaml.CSafeDumper, sort_keys=False))
 
 
 def settle_prior(world: World, body: Json, *, builtin_taints: bool) -> Json:
@@ -133,6 +128,14 @@ def settle_prior(world: World, body: Json, *, builtin_taints: bool) -> Json:
     elif blocked := status.pop("trafficBlockClusters", None):
         world.before(key, status={"trafficBlockClusters": blocked})
     return {**body, **({"spec": spec} if spec or "spec" in body else {}), "status": status}
+
+
+def cluster(name: str, **status: Json) -> Json:
+    """A cluster with nothing to it but its status."""
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+        "spec": {"syncMode": "Push"}, "status": status,
+    }  # fmt: skip
 
 
 def found(run: muster.Run, kind: str, name: str, namespace: str = "") -> Json:

@@ -1,0 +1,46 @@
+"""Each adapter notices nearly every alteration of what its cases expect, and those that it does not are listed."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.mutation import AREAS, REQUIRED, noticed, unlisted
+from tests.conformance.unnoticed import UNNOTICED
+
+CASES = Path(__file__).parent / "cases"
+#: Areas in the order in which they were brought up to the share.
+READY = ("karmada",)
+
+
+@pytest.mark.parametrize("area", READY)
+def test_alterations_are_noticed_or_listed_with_a_reason(area: str) -> None:
+    found = noticed(AREAS[area], CASES)
+    assert found.tried > 300
+    assert found.share >= REQUIRED
+    assert unlisted(area, found) == []
+    places = [line.partition(" = ")[0] for line in found.missed]
+    stale = [known for known in UNNOTICED.get(area, {}) if not any(fnmatchcase(place, known) for place in places)]
+    assert stale == [], "listed, and noticed all the same"
+
+
+@pytest.mark.parametrize("area", READY)
+def test_a_key_that_nobody_knows_fails_by_name(area: str) -> None:
+    tried = 0
+    for case in AREAS[area].cases(CASES):
+        outcome = AREAS[area].judge({**case, "expect": {**case["expect"], "phaseOfTheMoon": "full"}})
+        tried += outcome.status == "failed"
+        assert outcome.status == "skipped" or "phaseOfTheMoon" in outcome.actual
+    assert tried > 30
+
+
+@pytest.mark.parametrize("area", READY)
+def test_what_is_no_case_fails_by_name_and_stops_no_other(area: str) -> None:
+    sound = next(case for case in AREAS[area].cases(CASES) if AREAS[area].judge(case).status == "passed")
+    broken = [
+        "a text", None, {}, {**sound, "id": 7}, {**sound, "area": None}, {**sound, "area": "astrology"},
+        {**sound, "given": []}, {**sound, "given": {}}, {**sound, "expect": None},
+    ]  # fmt: skip
+    assert {AREAS[area].judge(case).status for case in broken} == {"failed"}
+    AREAS[area].judge({**sound, "given": {**sound["given"], "objects": [{"kind": "Cluster"}, 7]}})
+    assert AREAS[area].judge(sound).status == "passed"
