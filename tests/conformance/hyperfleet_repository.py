@@ -7,18 +7,17 @@ accepted reports, the time of the last spec change) is the derived state of an e
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.evaluate import Run
 from muster.decide.generations import DIGEST, wish_digest
-from muster.gitio.open import open_snapshot
 from muster.model.ids import ObjectId
 from muster.model.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
 from muster.model.published import Published, PulseKey
 from muster.model.times import parse_time
+from tests.conformance.evaluating import evaluated
 
 Json = Any
 API = "muster.dev/v1alpha1"
@@ -55,10 +54,11 @@ def translated(expression: str, values: Mapping[str, str] | None = None) -> str:
 
 
 class CaseFleet:
-    """The fleet repository of one case, in a directory of its own."""
+    """The fleet repository of one case: its files by path."""
 
-    def __init__(self, case: Json, directory: Path) -> None:
-        self.case, self.directory = case, directory
+    def __init__(self, case: Json) -> None:
+        self.case = case
+        self.files: dict[str, str] = {}
         self.given = case["given"]
         self.exists = self.given.get("resource") is not None
         self.resource = self.given["resource"] if self.exists else {**_NOBODY, "created_time": self.given["now"]}
@@ -78,7 +78,7 @@ class CaseFleet:
                                   "spec": {"adapters": {self.kind.name: required}}})  # fmt: skip
         self.write("resource.yaml", self._object(self.given.get("update") or {}))
         if not self.exists:
-            (self.directory / "resource.yaml").unlink()
+            del self.files["resource.yaml"]
             return
         if self.resource.get("has_active_children"):
             self.write("child.yaml", {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster},
@@ -185,14 +185,12 @@ class CaseFleet:
 
     def run(self, now: datetime | None = None, *, announced: bool = False) -> Run:
         """Evaluate and keep what follows, as a reconcile would. `announced`: as if pulses had gone out long ago."""
-        run = evaluate_snapshot(open_snapshot(self.directory), now or self.now, self._memory(announced))
+        run = evaluated(self.files, now or self.now, self._memory(announced))
         for path, text in run.files.items():
-            target = self.directory / path
             if text is None:
-                target.unlink()
+                del self.files[path]
             else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, encoding="utf-8")
+                self.files[path] = text
         return run
 
     def _memory(self, announced: bool) -> Mapping[PulseKey, Published]:
@@ -214,9 +212,7 @@ class CaseFleet:
 
     def write(self, path: str, body: Json) -> None:
         """Write an input file."""
-        target = self.directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(yaml.safe_dump({"apiVersion": API, **body}, sort_keys=False), encoding="utf-8")
+        self.files[path] = yaml.safe_dump({"apiVersion": API, **body}, sort_keys=False)
 
     def derive(self, id_: ObjectId, body: Json) -> None:
         """Write a derived file of an earlier run."""
@@ -228,8 +224,8 @@ class CaseFleet:
     def stored(self) -> dict[str, Json]:
         """What is accepted now, by adapter."""
         found: dict[str, Json] = {}
-        for path in sorted((self.directory / "derived").rglob("*.yaml")):
-            body = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in sorted(path for path in self.files if path.startswith("derived/")):
+            body = yaml.load(self.files[path], Loader=yaml.CSafeLoader)
             bookkeeping = body.get("status", {}).get("muster") or {}
             if body["kind"] == "AdapterReport" and "accepted" in bookkeeping:
                 found[bookkeeping["accepted"]["adapter"]] = bookkeeping

@@ -18,7 +18,7 @@ from tests.conformance.karmada_errors import error_mismatches
 from tests.conformance.karmada_race import race
 from tests.conformance.karmada_trigger import trigger
 from tests.conformance.karmada_world import World, cluster, found, settle_prior
-from tests.conformance.reading import careful, cases_in, unknown_keys
+from tests.conformance.reading import careful, cases_in, outcome, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -63,11 +63,7 @@ def judge(case: Case) -> Outcome:
     if runner is None:
         return Outcome(area, case["id"], "failed", f"one of the areas {sorted(_RUNNERS)}", f"area {area}")
     expect, _ = expectation(case)
-    wrong = [*_unknown(case), *runner(case, expect)]
-    if not wrong:
-        return Outcome(area, case["id"], "passed")
-    expected, actual = wrong[0]
-    return Outcome(area, case["id"], "failed", str(expected), str(actual))
+    return outcome(area, case["id"], [*_unknown(case), *runner(case, expect)])
 
 
 #: What differs: expected and actual.

@@ -5,7 +5,7 @@ outcome with a name, and the rest of the cases run. What a case expects is compa
 adapter does not know is a failure that names it, never a thing passed over.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,20 @@ def cases_in(directory: Path, system: str, is_ours: Callable[[Json], bool] = lam
         for case in found if isinstance(found, list) else ():
             if named or (isinstance(case, dict) and is_ours(case)):
                 yield case
+
+
+class Doubt(str):
+    """Something that a case expects and nothing here can tell true from false, with the reason: the case is skipped by
+    name, unless something else in it fails."""
+
+
+def outcome(area: str, name: str, wrong: Iterable[tuple[Json, Json]]) -> Outcome:
+    """What became of a case, by what differs between what is expected and what there is."""
+    found = list(wrong)
+    failed = [(str(expected), str(actual)) for expected, actual in found if not isinstance(actual, Doubt)]
+    if failed:
+        return Outcome(area, name, "failed", "; ".join(pair[0] for pair in failed), "; ".join(p[1] for p in failed))
+    return Outcome(area, name, "skipped", actual=str(found[0][1])) if found else Outcome(area, name, "passed")
 
 
 def careful(judge: Judge) -> Judge:
