@@ -200,6 +200,38 @@ def test_a_slip_stays_one_when_other_things_change(name: str, repo: Repo, muster
     assert stood < set(repo.git("ls-files", "derived").splitlines())
 
 
+NAMELESS = "kind: ManagedCluster\napiVersion: cluster.open-cluster-management.io/v1\nmetadata: {nme: e}\n"
+UNCLEAR: Mapping[str, Edit] = {
+    **{name: SLIPS[name][0] for name in ("truncated in the first line", "truncated in the name", "not YAML at all",
+                                         "a name that cannot be")},
+    "a new file that names nothing": {"clusters/e.yaml": NAMELESS},
+    "moved to a file that names nothing": {"clusters/a.yaml": None, "clusters/e.yaml": NAMELESS},
+    "encrypted": {"clusters/a.yaml": "\0GITCRYPT\0...\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_a_file_that_names_nothing_holds_up_nobody_else(name: str, repo: Repo, muster: Run) -> None:
+    """Taints, and remedies, of all other clusters follow their conditions meanwhile."""
+    down = (
+        cluster("d")
+        .replace('True", reason', 'False", reason')
+        .replace('DnsReady, status: "True"', "DnsReady, status: 'False'")
+    )
+    repo.commit({"clusters/d.yaml": down, "d-lease.yaml": lease("d")})
+    assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
+    stood = repo.git("show", "HEAD:derived/managedclusters/d.yaml")
+    assert "unavailable" in stood
+    assert "TrafficControl" in stood
+    a, b = (repo.git("rev-parse", f"HEAD:derived/managedclusters/{x}.yaml") for x in "ab")
+    repo.commit({**UNCLEAR[name], "clusters/d.yaml": cluster("d")})
+    code, out, _ = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, "1 cluster available" in out) == (1, True)
+    now = repo.git("show", "HEAD:derived/managedclusters/d.yaml")
+    assert ("unavailable" in now, "TrafficControl" in now) == (False, False)
+    assert [repo.git("rev-parse", f"HEAD:derived/managedclusters/{x}.yaml") for x in "ab"] == [a, b]
+
+
 @pytest.mark.parametrize("name", MOVES)
 def test_what_is_moved_is_not_missed(name: str, repo: Repo, muster: Run) -> None:
     repo.commit(dict(MOVES[name]))

@@ -59,7 +59,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
-    unidentified = reading.unidentified or missed.unidentified
+    unidentified = missed.unidentified
     for id_, parts in grouped.items():
         if id_ not in declared and id_ not in broken:
             if not (unidentified and id_ in previous):
@@ -80,7 +80,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
             broken.add(id_)
             findings.extend(_conflict_findings(obj, conflicts))
     objects, previous = with_adopted(objects, previous)
-    settings, unsettled = settings_of(objects, previous, broken, unidentified=reading.unidentified, obeying=obeying)
+    settings, unsettled = settings_of(objects, previous, broken, unidentified=unidentified, obeying=obeying)
     findings.extend(unsettled)
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)

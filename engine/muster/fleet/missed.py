@@ -7,6 +7,9 @@ What a file held is a matter of history: the tree of the last run's commit, as t
 there is none, the derived state says which objects are missed and the file's own name which of them it was: a file
 `clusters/prod-eu-1.yaml`, or a `cluster.yaml` in a folder of that name. An empty file without such a name may have
 held any of them, and then nothing is taken for gone.
+
+A file in which something does not say what it is, is compared likewise: it may hold what it held, and whatever is
+nowhere else any more. All else goes on; only without a history may such a file hold anything.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -48,6 +51,7 @@ _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))
 class Missed:
     """What is kept on account of slips: `broken` objects, parts that stand in for some of them, and the findings.
 
+    `unidentified`: there is a file that may hold any object, and no history says which.
     `since` is the commit of the last run that found every file whole, where that is known and some file is not;
     `allowances` are what the commits since the last run say of removals, where clusters are missed.
     """
@@ -67,10 +71,18 @@ class _Search:
     reading: Reading
     previous: Mapping[ObjectId, Tree]
     declared: Collection[ObjectId]
+    past: Past | None
     broken: set[ObjectId] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
-    unidentified: bool = False
-    lingers: bool = False
+    unclear: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unclear = dict(self.reading.unclear)
+
+    @cached_property
+    def current(self) -> dict[ObjectId, list[Tree]]:
+        """What sound inputs say of each object."""
+        return dict(_bodies(self.reading.parts))
 
     def missing(self) -> list[ObjectId]:
         """The objects of the last run that nothing accounts for so far."""
@@ -102,23 +114,24 @@ def find_missed(
     snapshot: Snapshot, reading: Reading, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId]
 ) -> Missed:
     """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run."""
-    search = _Search(reading, previous, declared)
+    past = past_of(snapshot)
+    search = _Search(reading, previous, declared, past)
     stand_ins = tuple(part for part in reading.stand_ins if part.id not in declared)
     search.broken.update(part.id for part in stand_ins)
     for origin, guess in reading.guesses:
         _guessed(search, origin, guess)
     left_out = [skip for skip in snapshot.skipped if skip.reason in _LEFT_OUT and not skip.ref]
     ignored = ignored_of(snapshot)
-    past = past_of(snapshot)
     if reading.suspects or left_out or ignored:
         if past is not None:
             _by_history(search, past, left_out, ignored)
-        if (past is None or not past.commit) and not (reading.unidentified or search.unidentified) and search.missing():
+        if (past is None or not past.commit) and not search.unclear and search.missing():
             _by_name(search, left_out, ignored)
-    broken, doubt = frozenset(search.broken), reading.unidentified or search.unidentified
-    since = past.commit if past is not None and (broken or reading.broken or doubt) else ""
+    unidentified = bool(search.unclear) and not _accounted_for(search, past)
+    broken = frozenset(search.broken)
+    since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
     allowances = past.allowances if past is not None and _any_cluster_is_gone(search) else ()
-    return Missed(broken, stand_ins, tuple(search.findings), search.unidentified, since, allowances)
+    return Missed(broken, stand_ins, tuple(search.findings), unidentified, since, allowances)
 
 
 def _any_cluster_is_gone(search: _Search) -> bool:
@@ -158,7 +171,7 @@ def _guessed(search: _Search, origin: messages.Origin, guess: Guess) -> None:
     )
     search.findings.append(messages.incomplete(origin, missing, body, guess.kinds))
     if not guess.name:
-        search.unidentified = True
+        search.unclear[origin.source.path] = origin.source.oid
         return
     candidates = {_id(kind, guess) for kind in guess.kinds}
     known = {id_ for id_ in search.missing() if id_ in candidates}
@@ -178,8 +191,7 @@ def _same_place(id_: ObjectId, guess: Guess) -> bool:
 
 def _by_history(search: _Search, past: Past, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
     """Compare each file in doubt with what the last run read there."""
-    search.lingers = past.lingers
-    current = dict(_bodies(search.reading.parts))
+    current = search.current
     for suspect in search.reading.suspects:
         before = past.before(suspect.source.path, suspect.source.oid)
         if before is None:
@@ -195,6 +207,21 @@ def _by_history(search: _Search, past: Past, left_out: Iterable[Skipped], ignore
         there = past.before(skip.path)
         for before in (there,) if there is not None else past.below(skip.path):
             search.keep(before.path, skip.reason, _lost(search, _read(before), current), certain=True)
+
+
+def _accounted_for(search: _Search, past: Past | None) -> bool:
+    """Keep what may be in files that do not say what they hold; False where that is not to be told."""
+    if past is None or not past.commit:
+        return False
+    changed = {path for path, oid in search.unclear.items() if not oid or not past.had(path, oid)}
+    if not changed:
+        return True  # nothing can have moved into them
+    for before in past.changed(search.reading.files):
+        then = _read(before)
+        if then.unclear:
+            return False
+        search.broken.update(id_ for id_ in _lost(search, then, search.current) if not is_report(id_))
+    return True
 
 
 def _state(suspect: Suspect, then: Reading) -> str:
@@ -229,7 +256,12 @@ def _lost(search: _Search, then: Reading, current: Mapping[ObjectId, list[Tree]]
     for part in then.parts:
         if part.id in search.broken or part.id in search.reading.broken:
             continue
-        if search.lingers and kind_of(part.id).counted and part.id not in search.previous:
+        if (
+            search.past is not None
+            and search.past.lingers
+            and kind_of(part.id).counted
+            and part.id not in search.previous
+        ):
             continue  # it was removed by a run in between
         declares = "spec" in part.body and not is_report(part.id)
         if part.id not in search.declared or (declares and not _is_covered(part.body, current[part.id])):

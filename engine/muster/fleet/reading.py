@@ -53,19 +53,21 @@ class Suspect:
 class Reading:
     """What was read: parts in order of file and document, findings, and what could not be read.
 
-    `broken` are objects that a broken document holds; `unidentified` is set when a broken document does not even
-    say what it holds. `stand_ins` are parts whose kind is misspelt: what is known of an object until it is mended;
-    `guesses` are documents that lack a line, and what they may have been. `suspects` are the files in which there is
-    anything else than objects of the fleet.
+    `broken` are objects that a broken document holds; `unclear` are people's files, each with its id (empty where it
+    was left out unread), in which something does not even say what it is. `stand_ins` are parts whose kind is misspelt:
+    what is known of an object until it is mended; `guesses` are documents that lack a line, and what they may have
+    been. `suspects` are the files in which there is anything else than objects of the fleet; `files` are all of
+    people's, each with its id.
     """
 
     parts: list[Part] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     broken: set[ObjectId] = field(default_factory=set)
-    unidentified: bool = False
+    unclear: dict[str, str] = field(default_factory=dict)
     stand_ins: list[Part] = field(default_factory=list)
     guesses: list[tuple[messages.Origin, Guess]] = field(default_factory=list)
     suspects: list[Suspect] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
     derived_files: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +84,7 @@ def read(snapshot: Snapshot) -> Reading:
                 read_file(reading, source, layer_of(source))
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.of_file(source, error))
-            reading.unidentified |= not source.ref
+            _unclear(reading, source)
     for skipped in snapshot.skipped:
         if _is_damaged_derived(skipped):
             reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
@@ -91,7 +93,8 @@ def read(snapshot: Snapshot) -> Reading:
         found = messages.skipped(skipped)
         reading.findings.append(messages.unread_of_agent(found) if skipped.ref else found)
         # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
-        reading.unidentified |= skipped.reason in ("too-large", "unreadable") and not skipped.ref
+        if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
+            reading.unclear[skipped.path] = ""
     return reading
 
 
@@ -123,13 +126,15 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
     """Add a file's parts and findings to the reading."""
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
+    elif not source.ref:
+        reading.files[source.path] = source.oid
     data = source.read()
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = content_id(data)
     elif data.startswith(FILTERED):
         # What it holds is somewhere else: a pointer or a cipher says nothing of the objects in it.
         reading.findings.append(messages.filtered(source))
-        reading.unidentified = True
+        _unclear(reading, source)
         return
     loaded = load_documents(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
@@ -182,14 +187,14 @@ def _add_body(
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         if item is not None:
             reading.findings.append(messages.item_without_kind(source, document, item))
-            reading.unidentified |= person
+            _unclear(reading, source)
         elif person and (guess := incomplete(body)) is not None:
             reading.guesses.append((place, guess))
         return False
     api_version, name = body["apiVersion"], body["kind"]
     if not isinstance(api_version, str) or not isinstance(name, str):
         reading.findings.append(messages.missing_identity(place, "apiVersion and kind must be texts"))
-        reading.unidentified = True
+        _unclear(reading, source)
         return False
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, name))
@@ -263,16 +268,16 @@ def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
         reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
-        reading.unidentified = True
+        _unclear(reading, place.source)
         return None
     if not isinstance(namespace, str | None):
         reading.findings.append(messages.missing_identity(place, "metadata.namespace must be a text"))
-        reading.unidentified = True
+        _unclear(reading, place.source)
         return None
     id_ = kind.id(name, namespace or "")
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         reading.findings.append(messages.malformed_name(place, id_))
-        reading.unidentified |= not place.source.ref
+        _unclear(reading, place.source)
         return None
     return id_
 
@@ -282,10 +287,17 @@ def _add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours:
     for problem in loaded.problems:
         id_ = identified(problem.identity)
         reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
-        reading.unidentified |= ours and id_ is None
+        if ours and id_ is None:
+            _unclear(reading, source)
     for identity in loaded.lost:
         if (id_ := identified(identity)) and not report:
             _break(reading, id_)
+
+
+def _unclear(reading: Reading, source: SourceFile) -> None:
+    """Something in a file does not say what it is. An agent's slip is its own affair: it counts as not sent."""
+    if not source.ref:
+        reading.unclear[source.path] = source.oid
 
 
 def _only_reports(data: bytes) -> bool:

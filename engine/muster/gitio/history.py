@@ -6,7 +6,7 @@ mended is compared with that one, however many runs come after it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from typing import Final
 
@@ -72,6 +72,19 @@ class History:
             if (found := files.get(path)) is not None:
                 return None if found == oid else self._file(path, found)
         return None
+
+    def had(self, path: str, oid: str) -> bool:
+        """Return whether the last run read a file of this id there."""
+        return any(files.get(path) == oid for files in self._trees[:1])
+
+    def changed(self, files: Mapping[str, str]) -> Iterator[SourceFile]:
+        """Yield the files that were read then and are not among `files`, id by path, as they were."""
+        seen: set[str] = set()
+        for tree in self._trees:
+            for path, oid in tree.items():
+                if path not in seen and files.get(path) != oid:
+                    yield self._file(path, oid)
+                seen.add(path)
 
     def below(self, folder: str) -> Iterator[SourceFile]:
         """Yield every file that was read under a folder then."""

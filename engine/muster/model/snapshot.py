@@ -4,7 +4,7 @@ A commit, the index (what is staged), a work tree or a plain directory all look 
 implementations live in `muster.gitio`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -63,6 +63,12 @@ class Past(Protocol):
 
     def before(self, path: str, oid: str = "") -> SourceFile | None:
         """Return the file at `path` as the last run read it; None where it read none there, or one of the same id."""
+
+    def had(self, path: str, oid: str) -> bool:
+        """Return whether the last run read a file of this id there."""
+
+    def changed(self, files: Mapping[str, str]) -> Iterator[SourceFile]:
+        """Yield the files that the last run read and that are not among `files` (id by path) as they were."""
 
     def below(self, folder: str) -> Iterator[SourceFile]:
         """Yield every file that the last run read under a folder."""
