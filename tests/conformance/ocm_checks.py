@@ -1,5 +1,6 @@
 """How each thing that a case of Open Cluster Management asserts is compared with what muster decided."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION
 from muster.model.times import format_time, parse_time
 from tests.conformance.ocm_repository import AVAILABLE, HUB_CONDITIONS, CaseFleet, by_label
+from tests.conformance.reading import Doubt, unknown_keys
 
 Json = Any
 Problem = tuple[Json, Json]
@@ -36,20 +38,112 @@ _WRITTEN: Mapping[str, frozenset[str]] = {
 }
 
 
-def _changed(_expected: bool, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
-    """Nothing that a hub controller writes of the case's objects is another than before."""
+def _changed(expected: bool, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    """Whether anything that the hub controller of the area writes of the case's objects is another than before.
+
+    Where a case expects objects of a live hub to be written, too, that may be all there is to it.
+    """
     objects = by_label(run)
-    for body in fleet.known:
-        label = (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        types = _WRITTEN.get(fleet.area, HUB_CONDITIONS)
-        before, after = (_hub_conditions(given, types) for given in (body, objects.get(label, {})))
-        if before != after:
-            yield before, after
+    types = _WRITTEN.get(fleet.area, HUB_CONDITIONS)
+    labels = [(b["kind"], b["metadata"].get("namespace", ""), b["metadata"]["name"]) for b in fleet.known]
+    pairs = [(_written(body, types, fleet.area), _written(objects.get(label, {}), types, fleet.area))
+             for body, label in zip(fleet.known, labels, strict=True)]  # fmt: skip
+    wrote = [pair for pair in pairs if pair[0] != pair[1]]
+    given = {body["metadata"]["name"]: body["metadata"].get("finalizers", []) for body in fleet.known}
+    expect = fleet.case["expect"]
+    waiting = [name for name, left in (expect.get("finalizers") or {}).items() if left != given.get(name, [])]
+    beside = waiting or any(expect.get(key) for key in ("creates", "deletes", "annotations", "spec"))
+    if wrote and not expected:
+        yield wrote[0]
+    elif expected and not wrote and not beside and fleet.area not in ("acceptance", "cluster-deletion"):
+        yield "something is written", [after for _, after in pairs]
+    elif not expected and (waiting or expect.get("creates") or expect.get("deletes")):
+        yield "nothing is written", "the case says otherwise itself"
 
 
-def _hub_conditions(body: Json, types: frozenset[str] | set[str]) -> Json:
+def _written(body: Json, types: frozenset[str] | set[str], area: str) -> Json:
+    """What hub controllers of an area write on an object."""
     conditions = body.get("status", {}).get("conditions", [])
-    return {c["type"]: (c["status"], c.get("lastTransitionTime")) for c in conditions if c["type"] in types}
+    fields = ("status", "lastTransitionTime", "reason", "message") if area == "clusterset" else _MOVES
+    said = {c["type"]: [c.get(field) for field in fields] for c in conditions if c["type"] in types}
+    taints = sorted(map(_taint, body.get("spec", {}).get("taints") or ())) if area == "taint" else []
+    return said, taints
+
+
+_MOVES = ("status", "lastTransitionTime")
+
+#: Events that hub controllers and agents tell, and the status of availability that each tells of.
+_EVENTS: Mapping[str, str] = {"AvailableUnknown": "Unknown", "Available": "True", "Unavailable": "False"}
+
+
+def _events(expected: list[Json], fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    """An event tells of a transition, which is what a commit of muster is about: it is one of this run."""
+    for event in expected:
+        yield from unknown_keys(event, ("type", "reason", "regarding", "namespace"), "expect.events[]")
+        if event["reason"] not in _EVENTS:
+            yield event, Doubt(f"no transition is known to be told by an event {event['reason']}")
+            continue
+        status = _EVENTS[event["reason"]]
+        kind, _, name = event["regarding"].partition(" ")
+        body = by_label(run).get((kind, "", name), {})
+        have: Json = next((c for c in body.get("status", {}).get("conditions", []) if c["type"] == AVAILABLE), {})
+        is_new = have.get("status") == status and parse_time(have["lastTransitionTime"]) == fleet.now
+        wanted = {"type": "Normal" if status == "True" else "Warning", "namespace": event.get("namespace") and name}
+        if not is_new or any(event.get(key, value) != value for key, value in wanted.items()):
+            yield event, have
+
+
+#: What a cluster's finalizers may be: a file that is removed from git is gone, so none is waited for.
+_FINALIZERS = frozenset(
+    f"cluster.open-cluster-management.io/{name}"
+    for name in ("api-resource-cleanup", "resource-cleanup", "manifest-work-cleanup")
+)
+
+
+def _finalizers(expected: Json, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    """The objects are there, and what would be waited for is known."""
+    for name, finalizers in expected.items():
+        if stray := set(finalizers) - _FINALIZERS:
+            yield {name: finalizers}, f"nothing is known to wait for {sorted(stray)}"
+        if (MANAGED_CLUSTER.name, "", name) not in by_label(run):
+            yield {name: finalizers}, f"no cluster {name}"
+
+
+#: What a text of upstream's is about, and what our finding about it says.
+_TEXTS: tuple[tuple[str, str], ...] = (
+    (r".*\burl\b.*", r"\burl\b"),
+    (r".*\b(name|metadata\.name)\b.*", r"\bname\b"),
+    (r".*\bselector\b.*", r"selector"),
+)
+
+
+def _error_contains(expected: str, _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    """Upstream's text stands in a condition or finding, or there is a finding that is known to say as much."""
+    said = [finding.message for finding in run.findings]
+    said += [c.get("message", "") for body in run.objects for c in body.get("status", {}).get("conditions", [])]
+    if any(expected in text for text in said):
+        return
+    about = next((ours for text, ours in _TEXTS if re.fullmatch(text, expected, re.IGNORECASE)), None)
+    if about is None:
+        yield expected, Doubt(f"no finding is known to say {expected!r}")
+    elif not any(re.search(about, finding.message, re.IGNORECASE) for finding in run.findings):
+        yield expected, said
+
+
+def _asked(expected: bool, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    """Upstream asks whether the requester may renew. Here nobody is asked, and an accepted cluster may: so the question
+    is whether that made the difference."""
+    if any(body["kind"] == MANAGED_CLUSTER.name for body in fleet.known):
+        yield expected, Doubt("whether the requester's cluster is accepted is a matter of the case itself")
+        return
+    decided = [_is_approved(fleet.with_permission(allowed)) for allowed in (True, False)]
+    if (decided[0] != decided[1]) != expected:
+        yield f"permission asked for: {expected}", f"approved with and without: {decided}"
+
+
+def _is_approved(fleet: CaseFleet) -> list[bool]:
+    run, requests = fleet.run(), [body["metadata"]["name"] for body in fleet.known if body["kind"] == CSR.name]
+    return [bool(run.fleet.now(CSR.id(name), "status", "conditions", ("Approved",))) for name in requests]
 
 
 def _conditions(expected: list[Json], _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
@@ -65,16 +159,30 @@ def _conditions(expected: list[Json], _fleet: CaseFleet, run: muster.Run) -> Ite
 
 
 def _same(key: str, wanted: Json, have: Json) -> bool:
-    """A message that an adapter cut short to its plugin is compared as far as it goes."""
-    if key == "message" and isinstance(wanted, str) and wanted.endswith(":"):
-        return isinstance(have, str) and have.startswith(wanted)
+    if key == "message" and isinstance(wanted, str) and (known := _UNDECLARED.fullmatch(wanted)):
+        said, column, name = known.groups()
+        return isinstance(have, str) and have.startswith(f"{said}{column}: undeclared name '{name}'")
     if key == "lastTransitionTime" and wanted and have:
         return parse_time(wanted) == parse_time(have)
     return bool((wanted or "") == (have or ""))
 
 
+#: How cel-go says that a name is not declared: with the expression and a mark under the place. The place and the
+#: name are what muster says, too.
+_UNDECLARED = re.compile(
+    r"(.*compilation failed: )ERROR: <input>:(\d+:\d+): undeclared reference to '(\w+)' \(in container ''\)"
+    r"\n \| [^\n]+\n \| \.*\^"
+)
+
+
+#: What else writes conditions on clusters and requests.
+_AGENT_CONDITIONS = ("ManagedClusterJoined", "ManagedClusterImportSucceeded", "ClusterCertificateRotated", "Denied")
+
+
 def _absent(expected: list[str], fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     objects = by_label(run)
+    if stray := set(expected) - HUB_CONDITIONS - {AVAILABLE, *_AGENT_CONDITIONS}:
+        yield f"no {sorted(stray)}", "no controller is known to write that"
     for body in fleet.known:
         label = (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
         have = {c["type"] for c in objects.get(label, {}).get("status", {}).get("conditions", [])}
@@ -202,21 +310,56 @@ def _unscheduled(expected: int, fleet: CaseFleet, run: muster.Run) -> Iterator[P
         yield f"{expected} unscheduled", left
 
 
-def _creates(expected: list[str], _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
-    yield from (problem for item in expected if (problem := _file_problem(item, run, removed=False)))
+def _creates(expected: list[str], fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    for item in expected:
+        yield from _written_problem(item, fleet, run, removed=False)
 
 
-def _deletes(expected: list[str], _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
-    yield from (problem for item in expected if (problem := _file_problem(item, run, removed=True)))
+def _deletes(expected: list[str], fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
+    for item in expected:
+        yield from _written_problem(item, fleet, run, removed=True)
 
 
-def _file_problem(item: str, run: muster.Run, *, removed: bool) -> Problem | None:
-    """`Kind [namespace/]name` is written, or removed, under derived/."""
+#: What a hub makes for a cluster: permissions, and the namespace. Here a cluster that is accepted is heard.
+_GRANTS: tuple[tuple[str, str], ...] = (
+    (r"ClusterRole(?:Binding)? open-cluster-management:managedcluster:(.+)", "known"),
+    (r"RoleBinding (.+)/open-cluster-management:managedcluster:\1:(?:registration|work)", "heard"),
+    (r"Namespace (.+)", "heard"),
+)
+
+
+def _written_problem(item: str, fleet: CaseFleet, run: muster.Run, *, removed: bool) -> Iterator[Problem]:
+    """`Kind [namespace/]name` is written, or removed, under derived/; or the cluster is what it is written for."""
     kind, _, name = item.partition(" ")
-    path = f"derived/{BY_NAME[kind].plural}/{name}.yaml" if kind in BY_NAME else ""
-    if path in run.files and (run.files[path] is None) == removed:
-        return None
-    return f"{item} {'removed' if removed else 'written'}", sorted(run.files)
+    if kind in BY_NAME:
+        path = f"derived/{BY_NAME[kind].plural}/{name}.yaml"
+        if path not in run.files or (run.files[path] is None) != removed:
+            yield f"{item} {'removed' if removed else 'written'}", sorted(run.files)
+        return
+    for pattern, granted in _GRANTS:
+        if found := re.fullmatch(pattern, item):
+            body = by_label(run).get((MANAGED_CLUSTER.name, "", found[1]))
+            if body is None and not _was_there(fleet, found[1]):
+                yield item, f"no cluster {found[1]}"
+            elif _has(body, granted) == removed:
+                yield f"{item} {'removed' if removed else 'written'}", body
+            return
+    yield item, Doubt(f"nothing here is known to go with {kind}")
+
+
+def _was_there(fleet: CaseFleet, name: str) -> bool:
+    return bool(fleet.given.get("key", name) == name)
+
+
+def _has(body: Json, granted: str) -> bool:
+    """Whether a cluster has what a hub gives: one that the hub knows may look at itself, an accepted one is heard."""
+    if body is None or "deletionTimestamp" in body["metadata"]:
+        return False
+    accepted = [c["status"] for c in body.get("status", {}).get("conditions", ()) if c["type"] == _ACCEPTED]
+    return accepted == ["True"] if granted == "heard" else bool(accepted)
+
+
+_ACCEPTED = "HubAcceptedManagedCluster"
 
 
 def _created_lease(expected: Json, _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
@@ -295,5 +438,6 @@ CHECKS: Mapping[str, Check] = {
     "mutated": _mutated, "decisions": _decisions, "scores": _scores, "total_scores": _total_scores,
     "filtered": _filtered, "unscheduled_count": _unscheduled, "creates": _creates, "deletes": _deletes,
     "created_lease": _created_lease, "spec": _spec, "annotations": _annotations, "approved": _approved,
-    "requeue_after_seconds": _requeue_after, "requeue_at": _requeue_at,
+    "requeue_after_seconds": _requeue_after, "requeue_at": _requeue_at, "events": _events, "finalizers": _finalizers,
+    "error_contains": _error_contains, "sar_called": _asked,
 }  # fmt: skip

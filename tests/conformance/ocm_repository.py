@@ -8,7 +8,6 @@ taints says nothing while placements or requests are looked at.
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -31,6 +30,7 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.times import format_time, parse_time
+from tests.conformance.evaluating import evaluated
 
 Json = Any
 
@@ -40,6 +40,7 @@ HUB_CONDITIONS = frozenset(
     | {"PlacementSatisfied", "PlacementMisconfigured", "Approved"}
 )
 AVAILABLE = "ManagedClusterConditionAvailable"
+RENEW = "renew managedclusters/clientcertificates"
 _BUILT_IN_TAINTS = frozenset(
     (f"cluster.open-cluster-management.io/{name}", "NoSelect") for name in ("unavailable", "unreachable")
 )
@@ -57,15 +58,21 @@ _QUIET_TAINTS = {
 class CaseFleet:
     """The repository of one case; `known` are the case's objects of kinds that muster has."""
 
-    def __init__(self, case: Json, root: Path) -> None:
-        self.root, self.given, self.area = root, case["given"], case["area"]
+    def __init__(self, case: Json) -> None:
+        self.case, self.given, self.area = case, case["given"], case["area"]
+        self.files: dict[str, str] = {}
         self.now = parse_time(self.given["now"])
         self.known = [body for body in self.given["objects"] if _kind_known(body)]
         self._lay_out()
 
     def run(self) -> muster.Run:
         """Evaluate the repository at the case's instant."""
-        return muster.evaluate(self.root, self.now)
+        return evaluated(self.files, self.now)
+
+    def with_permission(self, allowed: bool) -> "CaseFleet":
+        """The same case where the requester may, or may not, renew its certificate."""
+        permissions = {**(self.given.get("permissions") or {}), RENEW: allowed}
+        return CaseFleet({**self.case, "given": {**self.given, "permissions": permissions}})
 
     def _lay_out(self) -> None:
         bodies = list(self.known)
@@ -118,9 +125,7 @@ class CaseFleet:
             self._write(f"derived/{_file(object_id(body))}", part)
 
     def _write(self, name: str, body: Json) -> None:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(body, sort_keys=False), encoding="utf-8")
+        self.files[name] = yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False)
 
 
 def _input(body: Json, *, fresh: bool) -> Json:
@@ -220,7 +225,7 @@ def _owned(body: Json) -> Json:
 
 def _requesters(given: Json, bodies: Iterable[Json]) -> Iterator[Json]:
     """The clusters that requests for certificates name: an accepted one has the permission to renew its own."""
-    may_renew = given.get("permissions", {}).get("renew managedclusters/clientcertificates") is True
+    may_renew = given.get("permissions", {}).get(RENEW) is True
     there = {object_id(body) for body in bodies}
     labels = (b["metadata"].get("labels", {}).get("open-cluster-management.io/cluster-name") for b in bodies)
     for name in sorted({label for label in labels if label}):

@@ -10,7 +10,7 @@ from tests.conformance.unnoticed import UNNOTICED
 
 CASES = Path(__file__).parent / "cases"
 #: Areas in the order in which they were brought up to the share.
-READY = ("karmada", "hyperfleet")
+READY = ("karmada", "hyperfleet", "ocm")
 
 
 @pytest.mark.parametrize("area", READY)
