@@ -58,6 +58,8 @@ def error_mismatches(expected: Json, findings: Iterable[Finding]) -> Iterator[tu
         entry = error if isinstance(error, dict) else {"message": str(error)}
         if stray := entry.keys() - _FIELDS:
             yield error, f"nothing here knows how to compare {sorted(stray)}"
+        elif not errors:
+            yield error, "no error"
         elif problem := _unknown(entry):
             yield error, Doubt(problem)
         elif not any(_says(finding, entry) for finding in errors):

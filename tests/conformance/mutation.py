@@ -7,14 +7,17 @@ nothing of the situation, so the evaluation of a case is done once for all of th
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from muster.model.times import format_duration, parse_duration
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.reading import PROSE
 from tests.conformance.report import Outcome
@@ -90,8 +93,17 @@ def leaves(tree: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step
         yield path, tree
 
 
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_DURATION = re.compile(r"(\d+[hms])+")
+
+
 def other(value: Json) -> Json:
-    """A value of the same type that says something else."""
+    """A value of the same type that says something else: a second more of a duration, and
+    seven of an instant, because cases are a second before or after some limit."""
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        return (datetime.fromisoformat(value) + timedelta(seconds=7)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return format_duration(parse_duration(value) + timedelta(seconds=1))
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
