@@ -231,3 +231,65 @@ def test_a_karmada_control_plane_moves_in(repository: Repository) -> None:
     body = derived(run, "Cluster", "member")
     assert dig(body, "spec", "taints") in (None, []), "the policy takes off what it had latched on the hub"
     assert not dig(body, "status", "remedyActions")
+
+
+DUMPS = Path(__file__).parent / "moving" / "dumps"
+
+
+def test_a_hive_cluster_moves_in(repository: Repository) -> None:
+    """Its hash of a pool's spec is not ours, and its clusters are no worse for it; a start that is under way has its
+    time from when it began, and not from today."""
+    repository.write("hub.yaml", (DUMPS / "hive.yaml").read_text())
+    run = repository.reconcile()
+    pool = derived(run, "ClusterPool", "ci")
+    current = {c["type"]: c["status"] for c in pool["status"]["conditions"]}["AllClustersCurrent"]
+    assert current == "True"
+    assert pool["status"]["muster"]["hubVersion"]["hash"] == "8f1c0a2b9d3e4f57"
+    bodies = [body for body in run.objects if body["kind"] == "ClusterDeployment"]
+    assert [body["metadata"]["name"] for body in bodies if "deletionTimestamp" in body["metadata"]] == []
+    assert (
+        derived(run, "ClusterDeployment", "ci-tt7rb")["status"]["muster"]["powerStateSince"] == "2026-01-01T11:55:00Z"
+    )
+    run = repository.reconcile()
+    assert run.files == {}
+    assert run.horizon == NOON.replace(minute=15, second=1)
+
+
+def test_a_pool_that_changes_after_it_moved_in_replaces_its_clusters(repository: Repository) -> None:
+    text = (DUMPS / "hive.yaml").read_text()
+    repository.write("hub.yaml", text)
+    repository.reconcile()
+    # The wish alone: what is left of the file is the hub's.
+    at = text.index("    platform:\n      aws:\n        credentialsSecretRef")
+    repository.write("hub.yaml", text[:at] + text[at:].replace("region: eu-central-1", "region: eu-west-1", 1))
+    run = repository.reconcile()
+    said = {c["type"]: c for c in derived(run, "ClusterPool", "ci")["status"]["conditions"]}["AllClustersCurrent"]
+    assert (said["status"], said["reason"]) == ("False", "SomeClusterDeploymentsStale")
+
+
+def test_clusters_that_the_hub_calls_stale_are_stale(repository: Repository) -> None:
+    text = (DUMPS / "hive.yaml").read_text()
+    old = text.index("8f1c0a2b9d3e4f57", text.index("name: review-41"))
+    text = text[:old] + "0000000000000000" + text[old + 16 :]
+    text = text.replace(
+        "      message: All unassigned ClusterDeployments match the pool configuration\n"
+        '      reason: ClusterDeploymentsCurrent\n      status: "True"\n',
+        "      message: 'Some unassigned ClusterDeployments do not match the pool configuration: ci-4kq8w'\n"
+        '      reason: SomeClusterDeploymentsStale\n      status: "False"\n',
+    )
+    repository.write("hub.yaml", text)
+    run = repository.reconcile()
+    bodies = [body for body in run.objects if body["kind"] == "ClusterDeployment"]
+    assert [body["metadata"]["name"] for body in bodies if "deletionTimestamp" in body["metadata"]] == ["ci-4kq8w"]
+    assert dig(derived(run, "ClusterPool", "ci"), "status", "muster", "hubVersion", "hash") == "8f1c0a2b9d3e4f57"
+
+
+def test_a_placement_that_kept_its_uid(repository: Repository) -> None:
+    """Its decisions name it, as on the hub, and the next run takes that for its own word."""
+    text = (DUMPS / "ocm.yaml").read_text()
+    repository.write("hub.yaml", text.replace("624e769365028171", '"624e769365028171"'))
+    repository.reconcile()
+    run = repository.reconcile()
+    assert [found for found in run.findings if found.code.startswith("MUS5")] == []
+    (owner,) = derived(run, "PlacementDecision", "frontend-decision-1")["metadata"]["ownerReferences"]
+    assert owner["uid"] == "3f0f6a5e-8f9e-4d1c-9a53-000000000021"

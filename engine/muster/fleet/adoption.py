@@ -44,18 +44,22 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 _OF_REGISTRATION = frozenset(("HubAcceptedManagedCluster", "ManagedClusterJoined", "Deleting"))
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
-_PROVISIONED = frozenset(("installed", "clusterMetadata"))
-#: Statuses that a hub's controllers write, and nobody else: whole ones, or their fields.
-_STATUS: Mapping[Kind, tuple[str, ...]] = {
-    PLACEMENT: (),
-    PLACEMENT_DECISION: (),
-    MANAGED_CLUSTER_SET: (),
-    MANAGED_CLUSTER_SET_BINDING: (),
-    CLUSTER_POOL: (),
-    CLUSTER_CLAIM: (),
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION: (),
-    CSR: ("conditions",),
-    MULTI_CLUSTER_INGRESS: ("serviceLocations", "trafficBlockClusters"),
+PROVISIONED = frozenset(("installed", "clusterMetadata"))
+_CONDITIONS = "conditions"
+#: What of a status a hub's controllers write and muster decides too: fields, and types of conditions.
+_STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
+    PLACEMENT_DECISION: (("decisions",), ()),
+    MANAGED_CLUSTER_SET: ((), ("ClusterSetEmpty",)),
+    MANAGED_CLUSTER_SET_BINDING: ((), ("Bound",)),
+    CLUSTER_POOL: (
+        ("ready", "size", "standby"),
+        ("AllClustersCurrent", "CapacityAvailable", "DeletionPossible", "InventoryValid", "MissingDependencies"),
+    ),
+    CLUSTER_CLAIM: (("lifetime",), ("ClusterRunning", "Pending")),
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION: (("clusterDeploymentRef", "clusterPoolRef"), ("ApplySucceeded", "Available")),
+    CSR: ((), ("Approved", "Denied")),
+    MULTI_CLUSTER_INGRESS: (("serviceLocations", "trafficBlockClusters"), ()),
 }
 
 
@@ -95,6 +99,17 @@ class Deciders:
                 remedies.setdefault(str(action), []).append((obj.id.name, clusters))
         types = frozenset(type_of(obj) for obj in _of(known, CONDITION_POLICY))
         return cls(types | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()})
+
+    def decide_taint(self, kind: Kind, taint: Tree) -> bool:
+        """Whether a taint in a cluster's file is a policy's: a hub's past, and nobody's wish.
+
+        One that a ClusterTaintPolicy may also add is where it says when it was added, which people do not write.
+        """
+        if not isinstance(taint, dict):
+            return False
+        key, effect, value = _identity(taint)
+        latched = kind is KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
+        return latched or (kind.name, key, effect, value) in self.taints
 
 
 def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
@@ -147,9 +162,7 @@ def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
     elif kind is CLUSTER_DEPLOYMENT:
         sections = _of_deployment(body)
     else:
-        fields = _STATUS.get(kind)
-        status = mapping_at(body, "status") if fields is not None else {}
-        sections = {"status": {name: status[name] for name in fields or status if name in status}}
+        sections = {"status": _of_status(kind, mapping_at(body, "status"))}
         if kind is CLUSTER_CLAIM and (cluster := dig(body, "spec", "namespace")):
             sections["spec"] = {"namespace": cluster}
         if kind is PLACEMENT_DECISION:
@@ -159,6 +172,15 @@ def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
         return None
     metadata = {**present.pop("metadata", {}), **_kept(body, "name", "namespace")}
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata, **present}
+
+
+def _of_status(kind: Kind, status: Tree) -> Tree:
+    """What of a status muster decides as the hub's controllers did; the rest is somebody's report."""
+    fields, types = _STATUS.get(kind, ((), ()))
+    found = {name: status[name] for name in fields if name in status}
+    if conditions := [c for c in mappings_at(status, _CONDITIONS) if c.get("type") in types]:
+        found[_CONDITIONS] = conditions
+    return found
 
 
 def _kept(body: Tree, *names: str) -> Tree:
@@ -199,33 +221,26 @@ def _of_deployment(body: Tree) -> dict[str, Tree]:
     """The cluster of a pool is the pool's, as muster would have made it; any other is a person's."""
     if not dig(body, "spec", "clusterPoolRef"):
         return {}
-    spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in _PROVISIONED}
+    spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in PROVISIONED}
     metadata = _kept(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
-    return {"metadata": metadata, "spec": spec}
+    asked = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
+             if c.get("type") == "Hibernating"]  # fmt: skip
+    # The hub asked for the power state when it said so here: from then on a start or a stop has its time.
+    own = {"powerStateSince": asked[0]} if asked and isinstance(asked[0], str) else {}
+    return {"metadata": metadata, "spec": spec, "status": {"muster": own} if own else {}}
 
 
 def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
-    """A cluster without the taints that policies decide: in a file they are a hub's past, and nobody's wish.
-
-    A taint that a ClusterTaintPolicy may also add is one where it says when it was added, which people do not write.
-    """
+    """A cluster without the taints that policies decide."""
     taints = dig(obj.body, "spec", "taints")
     if not isinstance(taints, list):
         return obj
-    own = [taint for taint in taints if not _is_decided(obj, taint, deciders)]
+    own = [taint for taint in taints if not deciders.decide_taint(obj.kind, taint)]
     return obj if len(own) == len(taints) else replace(obj, body={**obj.body, "spec": {**obj.spec, "taints": own}})
-
-
-def _is_decided(obj: Object, taint: Tree, deciders: Deciders) -> bool:
-    if not isinstance(taint, dict):
-        return False
-    key, effect, value = _identity(taint)
-    latched = obj.kind is KARMADA_CLUSTER and (key, effect) in deciders.latching and taint.get("timeAdded") is not None
-    return latched or (obj.kind.name, key, effect, value) in deciders.taints
 
 
 def _identity(taint: Tree) -> tuple[str, str, str]:
     return str(taint.get("key")), str(taint.get("effect")), str(taint.get("value") or "")
 
 
-__all__ = ["Deciders", "decided_by_hub", "with_adopted"]
+__all__ = ["PROVISIONED", "Deciders", "decided_by_hub", "with_adopted"]

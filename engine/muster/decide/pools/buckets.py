@@ -79,8 +79,8 @@ class Stale:
         return Stale(left(self.unknown), left(self.mismatched), left(self.uncustomized))
 
 
-def classify(pool: Pool, clusters: Iterable[Cluster], version: str, decided: Decided) -> Buckets:
-    """Sort a pool's clusters, given oldest first, into buckets."""
+def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], decided: Decided) -> Buckets:
+    """Sort a pool's clusters, given oldest first, into buckets. `versions` are those that match the pool."""
     found: dict[Bucket, list[Cluster]] = {bucket: [] for bucket in Bucket}
     unclaimed: list[Cluster] = []
     for cluster in clusters:
@@ -96,7 +96,7 @@ def classify(pool: Pool, clusters: Iterable[Cluster], version: str, decided: Dec
         assignable=tuple(found[Bucket.ASSIGNABLE]),
         installing=tuple(sorted(found[Bucket.INSTALLING], key=_newest_first)),
         standby=tuple(found[Bucket.STANDBY]),
-        stale=_stale(pool, unclaimed, version),
+        stale=_stale(pool, unclaimed, versions),
     )
 
 
@@ -134,7 +134,7 @@ def _newest_first(cluster: Cluster) -> tuple[float, str, str]:
     return (-cluster.created.timestamp() if cluster.created.year > 1 else float("inf"), *cluster.age_key[1:])
 
 
-def _stale(pool: Pool, unclaimed: Iterable[Cluster], version: str) -> Stale:
+def _stale(pool: Pool, unclaimed: Iterable[Cluster], versions: Container[str]) -> Stale:
     unknown: list[Cluster] = []
     mismatched: list[Cluster] = []
     uncustomized: list[Cluster] = []
@@ -142,7 +142,7 @@ def _stale(pool: Pool, unclaimed: Iterable[Cluster], version: str) -> Stale:
     for cluster in unclaimed:
         if not cluster.version:
             unknown.append(cluster)
-        elif cluster.version != version:
+        elif cluster.version not in versions:
             mismatched.append(cluster)
         elif pool.inventory is not None and cluster.customization and cluster.customization not in inventory:
             uncustomized.append(cluster)

@@ -18,6 +18,7 @@ from muster.decide.pools.buckets import Buckets, classify, shown_bucket
 from muster.decide.pools.budget import EFFECT, Hold, held_by_budget
 from muster.decide.pools.claims import ASSIGNED, NO_CLUSTERS
 from muster.decide.pools.dependencies import Dependencies
+from muster.decide.pools.hub_version import hub_version, matching
 from muster.decide.pools.inventory import Inventory, Stock, reserve, synchronize
 from muster.decide.pools.ledger import Ledger
 from muster.decide.pools.links import Links, assign, repair
@@ -85,6 +86,7 @@ class _PoolPass:
         self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
         self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}")
         self.version = version_of(pool.spec)
+        self.hub = hub_version(world.fleet, pool, self.clusters, self.version)
         self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)
         self.before = world.fleet.conditions_before(pool.id)
         self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
@@ -98,7 +100,8 @@ class _PoolPass:
 
     def run(self) -> Iterator[Outcome]:
         clusters, claims = self.clusters, self.world.view.claims_on.get(self.pool.key, ())
-        buckets = classify(self.pool, clusters, self.version, lambda id_: self.decided[id_])
+        versions = matching(self.version, self.hub)
+        buckets = classify(self.pool, clusters, versions, lambda id_: self.decided[id_])
         self.broken = frozenset(cluster.name for cluster in buckets.broken)
         if self.pool.deleting:
             self._wind_down(buckets)
@@ -129,7 +132,7 @@ class _PoolPass:
         for name in ("size", "standby", "ready"):
             self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
         kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
-        names = ("nextOrdinal", "buckets", "replacements", "failures")
+        names = ("nextOrdinal", "buckets", "replacements", "failures", "hubVersion")
         self._book({name: kept[name] for name in names if name in kept})
         self._keep_conditions()
 
@@ -241,6 +244,8 @@ class _PoolPass:
             *(self._failure(cluster) for cluster in step.delete if self._failed(cluster)),
         ]:
             record["failures"] = failures[-_MOST_FAILURES:]
+        if self.hub is not None:
+            record["hubVersion"] = self.hub
         self._book(record)
 
     def _failures(self) -> list[Tree]:
