@@ -276,3 +276,21 @@ def test_reads_json(text: str, body: Tree) -> None:
 )
 def test_refuses_json(text: str | bytes, expected: list[tuple[str, int, int]]) -> None:
     assert places(load(text, "a.json")) == expected
+
+
+def test_what_go_writes_bare_is_a_text() -> None:
+    """kubectl does not quote a number that no float can hold: it is a text to it."""
+    data = b"a: 624e769365028171\nb: 1.5\nc: -1e999\nd: 99999999999999999999\n"
+    loaded = load_documents(data, "dump.yaml", of_go=True)
+    assert [problem.kind for problem in loaded.problems] == ["number"], "an integer it would have quoted"
+    loaded = load_documents(data.rpartition(b"d:")[0], "dump.yaml", of_go=True)
+    assert [document.body for document in loaded.documents] == [{"a": "624e769365028171", "b": 1.5, "c": "-1e999"}]
+
+
+def test_how_large_a_file_may_be_is_for_the_reader_to_say() -> None:
+    data = b"a: [" + b"1, " * 250_000 + b"1]\n"
+    assert load_documents(data, "x.yaml").problems[0].kind == "too-many-values"
+    assert len(load_documents(data, "x.yaml", most_nodes=300_000).documents) == 1
+    (problem,) = load_documents(data, "x.yaml", most_nodes=1_000).problems
+    assert "1,000" in problem.message or "1000" in problem.message
+    assert load_documents(data, "x.yaml", most_bytes=1_000).problems[0].kind == "size"

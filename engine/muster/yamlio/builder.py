@@ -22,7 +22,7 @@ from yaml.events import (
 
 from muster.model.tree import Tree
 from muster.yamlio import limits, messages
-from muster.yamlio.core import NUMERIC, WORDS, NumberError, number
+from muster.yamlio.core import NUMERIC, WORDS, NumberError, is_beyond_float, number
 from muster.yamlio.source import Fault
 
 _DEPTH, _NODES = limits.DEPTH, limits.NODES
@@ -42,14 +42,15 @@ class Builder:
 
     `root` is the current document's tree as far as it has been built, also after an error; `line` the 1-based
     line of its first key; `started` the 1-based line where the document itself begins; `faults` what is wrong
-    with it; `nodes` the number of values so far; `nulls` whether the document has a null in it.
+    with it; `nodes` the number of values so far, counted up to `limits.NODES`: where `most` values may be read, from
+    so many fewer on; `nulls` whether the document has a null in it. With `of_go`, what Go's YAML leaves bare is a text.
     """
 
-    __slots__ = ("faults", "get", "line", "nodes", "nulls", "root", "started")
+    __slots__ = ("faults", "get", "line", "most", "nodes", "nulls", "of_go", "root", "started")
 
-    def __init__(self, data: bytes, nodes: int = 0) -> None:
+    def __init__(self, data: bytes, nodes: int = 0, most: int = limits.NODES, *, of_go: bool = False) -> None:
         self.get: Callable[[], Any] = CParser(data).get_event
-        self.nodes = nodes
+        self.nodes, self.most, self.of_go = nodes, most, of_go
         self.faults: list[Fault] = []
         self.root: Tree = None
         self.line = self.started = 1
@@ -182,6 +183,8 @@ def _number(builder: Builder, event: Any) -> Tree:
     try:
         return number(event.value)
     except NumberError as error:
+        if builder.of_go and is_beyond_float(event.value):
+            return event.value
         builder.note(event, error.text)
         return None
 
@@ -223,5 +226,5 @@ def _check_collection(builder: Builder, event: Any, depth: int) -> None:
 
 
 def _too_many(builder: Builder, event: Any) -> None:
-    builder.note(event, messages.too_many_values(_NODES))
+    builder.note(event, messages.too_many_values(builder.most))
     raise TooManyNodesError

@@ -25,20 +25,23 @@ _PARSER_NODES = 10  # a parser of its own, for a document that is read alone, co
 _SEARCHED = 5_000  # documents that are searched for identities where a file is not read
 
 
-def load_documents(data: bytes, label: str) -> Loaded:
+def load_documents(
+    data: bytes, label: str, *, most_bytes: int = limits.SIZE, most_nodes: int = limits.NODES, of_go: bool = False
+) -> Loaded:
     """Return the documents of a file and the problems of those that could not be read; never raises for content.
 
     `label` is how messages name the file; one that ends in `.json` must be JSON. Empty documents are skipped. A
-    document with any problem is left out.
+    document with any problem is left out. `most_bytes` and `most_nodes` are how large a file may be; `of_go`
+    says that Go's YAML wrote it, as kubectl does: a bare number that no float can hold is a text there.
     """
     size, data = len(data), source.without_bom(data)
-    reading = _Reading(data)
-    if size > limits.SIZE:
-        reading.refuse_all(Fault(messages.too_large(size, limits.SIZE), 1, 1))
+    reading = _Reading(data, most_nodes, of_go=of_go)
+    if size > most_bytes:
+        reading.refuse_all(Fault(messages.too_large(size, most_bytes), 1, 1))
     elif source.is_json(label):
         reading.read_json()
     elif not reading.read(Chunk(data)):
-        reading = _Reading(data)
+        reading = _Reading(data, most_nodes, of_go=of_go)
         for chunk in source.split(data):
             reading.read(chunk)
     return Loaded(tuple(reading.documents), tuple(reading.problems), tuple(dict.fromkeys(reading.lost)))
@@ -47,13 +50,13 @@ def load_documents(data: bytes, label: str) -> Loaded:
 class _Reading:
     """One pass over a file: what has been read of it so far. `closed` once the rest is not read any more."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, most_nodes: int, *, of_go: bool) -> None:
         self.data = data
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
         self.lost: list[Identity] = []
         self.index = 0
-        self.nodes = 0
+        self.most_nodes, self.nodes, self.of_go = most_nodes, limits.NODES - most_nodes, of_go
         self.searched = 0
         self.closed = False
 
@@ -65,7 +68,7 @@ class _Reading:
         if (fault := source.check(chunk.data)) is not None:
             self.refuse([fault], chunk, chunk.data)
             return False
-        builder = Builder(chunk.data, self.nodes)
+        builder = Builder(chunk.data, self.nodes, self.most_nodes, of_go=self.of_go)
         try:
             while not self.closed and builder.next_document():
                 self.take(builder, chunk, shifts)
