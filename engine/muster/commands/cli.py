@@ -6,6 +6,7 @@ their verb is called, so that the hook pays for nothing it does not use.
 
 import sys
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -30,6 +31,7 @@ VERBS: dict[str, str] = {
     "get": "Show the fleet as a table, YAML or JSON.",
     "claim": "Claim a cluster of a pool, as one commit.",
     "release": "Give a claim's cluster back, as one commit.",
+    "import": "Take over the objects of a live hub from a dump.",
     "export": "Print what a load balancer or a live hub needs of the fleet.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cel": "Evaluate and explain one expression.",
@@ -50,7 +52,8 @@ class Verbs(click.Group):
         """Import a verb's module; None for a verb that does not exist."""
         if cmd_name not in VERBS:
             return None
-        command = import_module(f"muster.commands.{cmd_name}").command
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command = import_module(f"muster.commands.{name}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -34,7 +34,7 @@ def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
     if id_.namespace:
         metadata["namespace"] = id_.namespace
     body["apiVersion"], body["kind"] = kind.api_version, kind.name
-    return _ordered(body)
+    return in_order(body)
 
 
 def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
@@ -61,16 +61,17 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
             here = here.setdefault(step, nested)
 
 
-def _ordered(body: Tree) -> Tree:
-    """Fix the order of keys and of keyed lists, so that equal decisions give equal bytes."""
+def in_order(body: Tree) -> Tree:
+    """Return a derived part with its keys and keyed lists in order, so that equal decisions give equal bytes."""
     kind = kind_of(ObjectId(body["apiVersion"].partition("/")[0], body["kind"], "", ""))
-    body["metadata"] = _first(body["metadata"], _METADATA_ORDER)
+    body = {**body, "metadata": _first(body["metadata"], _METADATA_ORDER)}
     if isinstance(conditions := (body.get("status") or {}).get("conditions"), list):
-        body["status"]["conditions"] = [_first(condition, _CONDITION_ORDER) for condition in conditions]
+        ordered = [_first(condition, _CONDITION_ORDER) for condition in conditions]
+        body["status"] = {**body["status"], "conditions": ordered}
     for dotted, fields in kind.list_keys.items():
         section, _, name = dotted.partition(".")
         if isinstance(elements := (body.get(section) or {}).get(name), list):
-            body[section][name] = sorted(elements, key=lambda e: [str(e.get(field)) for field in fields])
+            body[section] = {**body[section], name: sorted(elements, key=lambda e: [str(e.get(f)) for f in fields])}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
         for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))

@@ -68,6 +68,11 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
     return kind, id_
 
 
+def countable(kind: Kind, body: Tree) -> Tree:
+    """Return what of a part would count if it stood under `derived/`."""
+    return _without_strange(kind, body)[0]
+
+
 def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
     """The part without what muster does not derive, and what that was."""
     if _gate(kind).is_valid(body):

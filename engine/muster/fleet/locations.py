@@ -32,12 +32,12 @@ def derived_path(id_: ObjectId, shards: int) -> str:
     if digits := sum(shards >= number for number in SHARDS[1:]):
         steps.append(_digest(id_.name)[:digits])
     if id_.namespace:
-        steps.append(_step(id_.namespace))
-    return "/".join((*steps, f"{_step(id_.name)}{SUFFIX}"))
+        steps.append(file_name(id_.namespace))
+    return "/".join((*steps, f"{file_name(id_.name)}{SUFFIX}"))
 
 
-def _step(name: str) -> str:
-    """The name, or where it could not be a file's name everywhere, what is left of it with a digest.
+def file_name(name: str) -> str:
+    """Return the name, or where it could not be a file's name everywhere, what is left of it with a digest.
 
     The `@` is in no name, so what is made here is never another object's.
     """

@@ -142,12 +142,12 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
         return
-    _add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+    add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
     strangers, blank = set(), not loaded.problems
     for document in loaded.documents:
-        for item, body in _unwrapped(document):
+        for item, body in unwrapped(document):
             blank = False
-            if not _add_body(reading, source, layer, document, item, body):
+            if not add_body(reading, source, layer, document, item, body):
                 strangers.add(_signature(body))
     if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or strangers):
         reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
@@ -159,7 +159,7 @@ def _signature(body: Tree) -> str:
     return repr(tuple(named)) if named.kind and named.name else repr(body)
 
 
-def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
+def unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
     """The document itself, or the items of a `List` or of a list of one kind.
 
     The items of a `RemedyList`, as an API server answers with one, need not repeat that they are Remedies.
@@ -177,7 +177,7 @@ def _unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
         yield None, body
 
 
-def _add_body(
+def add_body(
     reading: Reading, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
 ) -> bool:
     """Turn one document into a part, or into the finding that says why not. False where it is no object of ours."""
@@ -282,7 +282,7 @@ def _identity(reading: Reading, place: "messages.Origin", kind: Kind, body: Tree
     return id_
 
 
-def _add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
+def add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
     """Record what of a file could not be read, and which objects suffer from it: none where it only reports."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)

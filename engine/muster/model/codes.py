@@ -1,7 +1,7 @@
 """The register of finding codes: each is given once, means one thing for ever, and is explained here.
 
 `docs/errors.md` is generated from this table. Numbers tell the room: 0xx reading files, 1xx assembling objects,
-2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state.
+2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state, 9xx moving in.
 """
 
 from collections.abc import Mapping
@@ -226,6 +226,26 @@ _TABLE = (
          "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "
          "one file, or nested more deeply, so the next run could not read it. The object keeps its last derived state, "
          "and a report counts as not sent. A warning where only agents speak of the object."),
+    # -- 9xx: moving in
+    Code("MUS960", _W, "credentials stay out",
+         "`muster import` writes no credentials: what is committed once is read by whoever can read the repository, "
+         "for ever. Secrets are passed over; an object that holds one, or a private key, is left out, and of a URL its "
+         "password."),
+    Code("MUS961", _W, "twice in the dump",
+         "The dump has two states of one object. That with the later resourceVersion is imported, else the first."),
+    Code("MUS962", _E, "no place for an object",
+         "`muster import` could not write a file of the object: something else is there, a symbolic link is on the "
+         "way, .musterignore names it, or it would be too large to be read. It writes nothing outside the repository "
+         "and over nothing, so the object is left out as a whole."),
+    Code("MUS963", _W, "dump inside the repository",
+         "muster reads every file of the repository, so a dump that lies in it declares its objects a second time."),
+    Code("MUS964", _W, "object that stands elsewhere",
+         "`muster import --replace` writes only files anew in which it would have put the object, and in which nothing "
+         "else stands. Anything else is a person's arrangement, and stays."),
+    Code("MUS965", _W, "secrets out of sight",
+         "A pool makes no clusters while a Secret that it names is missing. muster reads no Secrets, so it goes by "
+         "`Fleet.spec.pools.externalDependencies`; an import fills it in pools/secrets.yaml where it is empty, and "
+         "names what it lacks where it is not."),
 )  # fmt: skip
 
 CODES: Mapping[str, Code] = MappingProxyType({code.name: code for code in _TABLE})

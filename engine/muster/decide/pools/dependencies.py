@@ -39,17 +39,22 @@ class Dependencies:
         image_set = text(spec, "imageSetRef", "name")
         if f"ClusterImageSet/{image_set}" not in self.names:
             yield f'cluster image set: clusterimagesets.hive.openshift.io "{image_set}" not found'
-        secrets = [
-            ("pull secret", text(spec, "pullSecretRef", "name")),
-            ("install config template secret", text(spec, "installConfigSecretTemplateRef", "name")),
-            ("credentials secret", credentials_of(pool)),
-        ]
-        for what, name in secrets:
-            if name and f"Secret/{namespace}/{name}" not in self.names:
+        for what, name in secrets_of(pool):
+            if f"Secret/{namespace}/{name}" not in self.names:
                 yield f'{what}: secrets "{name}" not found'
         customization = text(spec, "customizationRef", "name")
         if customization and f"ClusterDeploymentCustomization/{namespace}/{customization}" not in self.names:
             yield f"pool-wide customizationRef {customization} not found"
+
+
+def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
+    """Yield the Secrets in a pool's namespace that it names: what each is for, and its name."""
+    secrets = (
+        ("pull secret", text(pool.spec, "pullSecretRef", "name")),
+        ("install config template secret", text(pool.spec, "installConfigSecretTemplateRef", "name")),
+        ("credentials secret", credentials_of(pool)),
+    )
+    yield from ((what, name) for what, name in secrets if name)
 
 
 def credentials_of(pool: Pool) -> str:

@@ -1,0 +1,300 @@
+"""`muster import`: a hub moves in, as a user sees it."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.model.tree import Tree, dig, mappings_at
+from tests.commands.conftest import Run
+
+DUMPS = Path(__file__).parents[1] / "fleet" / "moving" / "dumps"
+HUBS = ("ocm", "karmada", "hive")
+NOON = ("--now", "2026-01-01T12:00:00Z")
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: %s}
+spec: {hubAcceptsClient: true, leaseDurationSeconds: 60}
+"""
+
+
+@pytest.fixture
+def fleet(muster: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository that `muster init` laid down, without the example."""
+    root = tmp_path / "fleet"
+    assert muster("init", root)[0] == 0
+    (root / "clusters/example/cluster.yaml").unlink()
+    commit(root)
+    monkeypatch.chdir(root)
+    return root
+
+
+def commit(root: Path) -> None:
+    """Commit all that is there."""
+    for arguments in (("add", "--all"), ("commit", "--quiet", "--message", "all")):
+        subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True)
+
+
+def files(root: Path) -> dict[str, str]:
+    """Every data file, by path."""
+    found = (path for path in root.rglob("*.yaml") if ".git" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_text() for path in found}
+
+
+def dumped(name: str) -> list[Tree]:
+    """The objects of a dump of which muster knows, whole."""
+    found: list[Tree] = []
+    for document in yaml.load_all((DUMPS / f"{name}.yaml").read_text(), Loader=yaml.BaseLoader):
+        named = {"apiVersion": document["apiVersion"], "kind": document["kind"].removesuffix("List")}
+        items = document.get("items")
+        found += [document] if items is None else [{**named, **item} for item in items]
+    return found
+
+
+def who(body: Tree) -> tuple[str, ...]:
+    """Which object it is."""
+    return body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]
+
+
+def clocks(body: Tree) -> dict[str, tuple[str, ...]]:
+    """All that a hub had decided and dated, and what it had chosen."""
+    found: dict[str, tuple[str, ...]] = {f"condition {c['type']}": (c["status"], c["reason"], c["lastTransitionTime"])
+             for c in mappings_at(body, "status", "conditions")}  # fmt: skip
+    found |= {f"taint {t['key']}:{t['effect']}": (t.get("value", ""), t["timeAdded"])
+              for t in mappings_at(body, "spec", "taints") if "timeAdded" in t}  # fmt: skip
+    chosen = {
+        "decisions": [entry["clusterName"] for entry in mappings_at(body, "status", "decisions")],
+        "actions": dig(body, "status", "remedyActions"), "blocked": dig(body, "status", "trafficBlockClusters"),
+        "power": [dig(body, "spec", "powerState"), dig(body, "status", "powerState")],
+        "claim": [dig(body, "spec", "clusterPoolRef", "claimName"), dig(body, "metadata", "deletionTimestamp")],
+        "cluster": dig(body, "spec", "namespace"), "renewed": dig(body, "spec", "renewTime"),
+    }  # fmt: skip
+    return found | {name: (str(value),) for name, value in chosen.items() if value not in (None, [], [None, None])}
+
+
+@pytest.mark.parametrize("hub", HUBS)
+def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
+    """Without a finding about the fleet, a moved cluster or a restarted clock; and the second time nothing is to do."""
+    code, out, errors = muster("import", DUMPS / f"{hub}.yaml")
+    assert code == 0, errors
+    assert "error" not in errors
+    code, _, errors = muster("validate")
+    assert (code, errors.splitlines()[-1].partition(" ")[2]) == (0, "objects, no findings")
+    commit(fleet)
+    code, out, errors = muster("reconcile", *NOON, "-v")
+    assert (code, errors) == (0, "")
+    assert all(" -> " not in line or line.strip().startswith("ClusterPool") for line in out.splitlines()), out
+    assert muster("reconcile", *NOON)[1].strip() == "nothing to do"
+    code, out, errors = muster("export", "objects", *NOON)
+    assert (code, errors) == (0, "")
+    exported = {who(body): body for body in yaml.load_all(out, Loader=yaml.BaseLoader)}
+    missing = []
+    for body in dumped(hub):
+        now = clocks(exported.get(who(body), {}))
+        missing += [(body["metadata"]["name"], name, was, now.get(name))
+                    for name, was in clocks(body).items() if now.get(name) != was]  # fmt: skip
+    assert [one for one in missing if one[0] not in OF_NO_FLEET] == []
+    before = files(fleet)
+    code, out, _ = muster("import", DUMPS / f"{hub}.yaml")
+    assert (code, out.splitlines()[-1], files(fleet)) == (0, "nothing to do", before)
+    assert not any("c2VjcmV0" in text or "hunter2" in text or "kubeconfig: secret" in text for text in before.values())
+
+
+#: What the dumps hold beside a fleet: leases of the hub's own controllers.
+OF_NO_FLEET = ("cluster-manager-registration-controller", "karmada-scheduler")
+
+
+def test_each_part_goes_to_its_writer(muster: Run, fleet: Path) -> None:
+    muster("import", DUMPS / "ocm.yaml")
+    found = files(fleet)
+    assert yaml.safe_load(found["clusters/eu-3/cluster.yaml"])["spec"]["taints"] == [
+        {"effect": "NoSelectIfNew", "key": "maintenance", "value": "rack-7"}
+    ], "a person's taint without the hub's time; the hub's own is under derived/"
+    said = yaml.safe_load(found["clusters/eu-3/observed.yaml"])
+    assert said.keys() == {"apiVersion", "kind", "metadata", "status"}
+    assert [c["type"] for c in said["status"]["conditions"]] == [
+        "ManagedClusterJoined",
+        "ManagedClusterConditionAvailable",
+    ]
+    silent = yaml.safe_load(found["clusters/eu-2/observed.yaml"])["status"]["conditions"]
+    assert [c["type"] for c in silent] == ["ManagedClusterJoined"], "that nobody hears it is the hub's word"
+    assert "timeAdded" in found["derived/managedclusters/eu-3.yaml"]
+    assert not any(
+        "managedFields" in text or "last-applied" in text or "resourceVersion:" in text for text in found.values()
+    )
+    assert "placements/shop/frontend.yaml" in found
+    assert found.keys() >= {"derived/placementdecisions/shop/frontend-decision-1.yaml", "clusters/eu-1/lease.yaml"}
+
+
+def test_what_was_passed_over_is_counted(muster: Run, fleet: Path) -> None:
+    _, out, _ = muster("import", DUMPS / "karmada.yaml")
+    assert "Lease: 1 of no cluster, passed over" in out
+    assert "Secret: 1 passed over" in out
+    assert "of kinds that muster does not read, passed over: 1 PropagationPolicy (policy.karmada.io/v1alpha1)" in out
+    assert "muster reconcile --now 2026-01-01T12:00:00Z" in out
+
+
+def test_json_folders_and_standard_input(
+    muster: Run, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a dump comes, the files are the same."""
+    items = dumped("ocm")
+    text = (DUMPS / "ocm.yaml").read_text()
+    folder = tmp_path / "dump/deep"
+    folder.mkdir(parents=True)
+    documents = yaml.safe_load(json.dumps(yaml.load(text, Loader=_Texts)))["items"]
+    for number, item in enumerate(documents):
+        (folder / f"{number}.json").write_text(json.dumps(item))
+    (folder / "notes.txt").write_text("not read")
+    whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}).encode()
+    outcomes = []
+    for source, stdin in ((tmp_path / "dump", b""), ("-", whole), ("-", text.encode()), (DUMPS / "ocm.yaml", b"")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code, out, errors = muster("import", source, "--dry-run", "-o", "json")
+        assert code == 0, errors
+        outcomes.append(out)
+    assert len(items) == len(documents)
+    assert len(set(outcomes)) == 1
+    assert not (fleet / "clusters").is_dir() or not any((fleet / "clusters").rglob("*.yaml")), (
+        "a dry run writes nothing"
+    )
+
+
+class _Texts(yaml.SafeLoader):
+    """Times and odd numbers stay texts, as in JSON from an API server."""
+
+
+_Texts.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag.endswith((":bool", ":int", ":null"))]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def test_what_is_broken_in_a_dump_hides_nothing(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    texts = [
+        CLUSTER % "good",
+        "kind: [unclosed",
+        CLUSTER % "odd" + "  hubAcceptsClients: true\n".replace("  ", "extra: ", 1),
+        CLUSTER.replace("leaseDurationSeconds", "leaseDurationSecond") % "mistyped",
+        "values: {replicas: 3}",
+        CLUSTER.replace("ManagedCluster", "ManagedClustr") % "misspelt",
+        CLUSTER % "../../../etc/cron.d/evil",
+        CLUSTER % ("a" * 300),
+        CLUSTER % "also-good",
+    ]
+    dump = tmp_path / "dump.yaml"
+    dump.write_text("---\n".join(f"{text}\n" for text in texts))
+    code, out, errors = muster("import", dump)
+    assert code == 1
+    assert out.startswith("ManagedCluster: also-good, good imported")
+    assert "MUS201" in errors
+    assert "'leaseDurationSeconds'" in errors
+    assert {"MUS001", "MUS102", "MUS103"} <= {word.rstrip(":") for word in errors.split() if word.startswith("MUS")}
+    assert sorted(path.name for path in (fleet / "clusters").iterdir() if any(path.iterdir())) == ["also-good", "good"]
+    assert not (tmp_path / "etc").exists()
+    commit(fleet)
+    assert muster("validate")[0] == 0, "what moved in is sound"
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "reason"),
+    [("link", "clusters is a symbolic link"), ("file", "clusters is no folder"), ("ignored", ".musterignore names")],
+)
+def test_nothing_is_written_elsewhere(muster: Run, fleet: Path, tmp_path: Path, obstacle: str, reason: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (fleet / "clusters/example").rmdir()
+    if obstacle != "ignored":
+        (fleet / "clusters").rmdir()
+    if obstacle == "link":
+        (fleet / "clusters").symlink_to(outside)
+        (fleet / "objects").symlink_to(outside)
+    elif obstacle == "file":
+        (fleet / "clusters").write_text("")
+        (fleet / "objects").write_text("")
+    else:
+        (fleet / ".musterignore").write_text("clusters/\nobjects/\n")
+    (tmp_path / "dump.yaml").write_text(CLUSTER % "a")
+    code, out, errors = muster("import", tmp_path / "dump.yaml")
+    assert (code, out.strip()) == (1, "nothing to do")
+    assert "MUS962: ManagedCluster/a was not imported" in errors
+    assert reason.replace("clusters", "objects") in errors
+    assert list(outside.iterdir()) == []
+
+
+def test_a_name_that_is_taken(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    """What is in the way stays, and the object goes elsewhere."""
+    (fleet / "clusters/a").mkdir()
+    (fleet / "clusters/a/cluster.yaml").write_text("# mine\n")
+    both = (
+        CLUSTER % "a"
+        + "---\napiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: b}\nspec: {syncMode: Push}\n"
+    )
+    (tmp_path / "dump.yaml").write_text(f"{both}---\n{CLUSTER % 'b'}")
+    code, out, errors = muster("import", tmp_path / "dump.yaml", "-v")
+    assert (code, errors) == (0, "")
+    assert out.splitlines()[:3] == [
+        "clusters/b/cluster.yaml",
+        "objects/clusters/b.yaml",
+        "objects/managedclusters/a.yaml",
+    ]
+    assert (fleet / "clusters/a/cluster.yaml").read_text() == "# mine\n"
+
+
+def test_a_dump_inside_the_repository(muster: Run, fleet: Path) -> None:
+    (fleet / "hub.yaml").write_text(CLUSTER % "a")
+    code, out, errors = muster("import", "hub.yaml")
+    assert code == 0
+    assert "hub.yaml: warning MUS963: the dump lies in the repository" in errors
+    assert "ManagedCluster: a imported" in out
+    assert (fleet / "clusters/a/cluster.yaml").exists()
+
+
+def test_replacing_is_asked_for(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    """A second dump brings a mirror up to date; what a person arranged otherwise stays."""
+    first = (DUMPS / "ocm.yaml").read_text()
+    muster("import", DUMPS / "ocm.yaml")
+    (fleet / "clusters/eu-1/lease.yaml").rename(fleet / "clusters/eu-1/heartbeat.yaml")
+    commit(fleet)
+    later = tmp_path / "later.yaml"
+    later.write_text(first.replace("2026-01-01T11:59", "2026-01-01T12:09").replace("v1.33.2", "v1.33.3"))
+    before = files(fleet)
+    assert muster("import", later)[1].splitlines()[-1] == "nothing to do"
+    assert files(fleet) == before
+    code, out, errors = muster("import", later, "--replace", "-v")
+    assert code == 0
+    assert (
+        "MUS964: Lease/eu-1/managed-cluster-lease stays as it is: it stands in clusters/eu-1/heartbeat.yaml" in errors
+    )
+    changed = {path for path, text in files(fleet).items() if before.get(path) != text}
+    assert changed == {"clusters/eu-3/lease.yaml", "clusters/eu-1/observed.yaml", "clusters/eu-2/observed.yaml"}
+    assert out.splitlines()[:3] == sorted(changed)
+    assert muster("import", later, "--replace")[1].splitlines()[-1] == "nothing to do"
+
+
+def test_two_states_of_one_object(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    older = (CLUSTER % "a").replace("name: a", 'name: a, resourceVersion: "9"')
+    newer = (CLUSTER % "a").replace("name: a", 'name: a, resourceVersion: "10"').replace("60", "90")
+    (tmp_path / "dump.yaml").write_text(f"{older}---\n{newer}---\n{newer}")
+    code, _, errors = muster("import", tmp_path / "dump.yaml")
+    assert code == 0
+    assert errors.count("MUS961") == 1
+    assert "leaseDurationSeconds: 90" in (fleet / "clusters/a/cluster.yaml").read_text()
+
+
+def test_usage(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    assert muster("import")[0] == 2
+    code, _, errors = muster("import", "no-such-dump.yaml")
+    assert code == 2
+    assert "no-such-dump.yaml" in errors
+    code, _, errors = muster("import", DUMPS / "ocm.yaml", "--repo", tmp_path / "nowhere")
+    assert code == 4
+    assert "is not a directory" in errors
+    (tmp_path / "empty.yaml").write_text("")
+    code, out, errors = muster("import", tmp_path / "empty.yaml")
+    assert (code, out, errors) == (0, "nothing to do\n", "")
