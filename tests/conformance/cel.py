@@ -28,27 +28,55 @@ SKIPPED: Mapping[str, str] = {
 }
 
 
+_KEYS = frozenset(
+    {"file", "section", "name", "description", "expr", "container", "bindings", "type_env", "functions"}
+    | {"disable_check", "check_only", "deduced_type", "expect", "expect_error"}
+)
+
+
 def run(directory: Path) -> list[Outcome]:
     """Run every case of every JSON file in a directory."""
-    return [_outcome(case) for case in cases(directory)]
+    return [judge(case) for case in cases(directory)]
 
 
 def cases(directory: Path) -> Iterator[Mapping[str, Json]]:
     """Yield the cases in the order of files and of lines; other JSON files are passed over."""
     for path in sorted(directory.glob("*.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
+        named = "cel" in path.name
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            if named:
+                yield {"name": path.name, "unreadable": str(error)}
+            continue
         found = document.get("cases", []) if isinstance(document, dict) else document
-        yield from (case for case in found if isinstance(case, dict) and "expr" in case)
+        for case in found if isinstance(found, list) else ():
+            if named or (isinstance(case, dict) and "expr" in case):
+                yield case if isinstance(case, dict) else {"name": str(case), "unreadable": "no mapping"}
 
 
-def _outcome(case: Mapping[str, Json]) -> Outcome:
-    area = f"{case.get('file', '?')}/{case.get('section', '?')}"
-    name = f"{area}/{case.get('name', '?')}: {case['expr']}"
+def name_of(case: Mapping[str, Json]) -> str:
+    """The file, section and name of a case, and its expression."""
+    return f"{_area(case)}/{case.get('name', '?')}: {case.get('expr')}"
+
+
+def _area(case: Mapping[str, Json]) -> str:
+    return f"{case.get('file', '?')}/{case.get('section', '?')}"
+
+
+def judge(case: Mapping[str, Json]) -> Outcome:
+    """Run one case; one that cannot be read fails, and the others go on."""
+    area, name = _area(case), name_of(case)
+    if not isinstance(case.get("expr"), str) or "unreadable" in case:
+        return Outcome(area, name, "failed", "a case with an expr", str(case.get("unreadable", case)))
+    if stray := sorted(case.keys() - _KEYS):
+        return Outcome(area, name, "failed", "", f"nothing here knows what to do with {stray}")
     reason = _skip_reason(case)
     if reason is not None:
         return Outcome(area, name, "skipped", actual=reason)
-    expected = _expected(case)
+    expected = ""
     try:
+        expected = _expected(case)
         actual = _actual(case)
     except Exception as error:  # noqa: BLE001 - a crash is a failure like any other
         actual = f"crash: {error!r}"
@@ -120,6 +148,8 @@ def decode(value: Mapping[str, Json]) -> Any:
     """Return the plain value that a typed value of a case stands for."""
     kind = value["type"]
     content: Json = value.get("value")
+    if stray := sorted(value.keys() - {"type", "value"}):
+        raise ValueError(f"nothing here knows what to do with {stray}")
     match kind:
         case "int":
             return int(content)
@@ -128,7 +158,7 @@ def decode(value: Mapping[str, Json]) -> Any:
         case "double":
             return float(content)
         case "bytes":
-            return base64.b64decode(content)
+            return base64.b64decode(content, validate=True)
         case "list":
             return [decode(item) for item in content]
         case "map":
@@ -141,9 +171,11 @@ def decode(value: Mapping[str, Json]) -> Any:
             return cel.TypeValue(content)
         case "optional":
             return cel.Optional() if content is None else cel.Optional(decode(content), present=True)
-        case "null" | "null_type":
+        case "null" | "null_type" if content is None:
             return None
-    return content
+        case "bool" | "string":
+            return content
+    raise ValueError(f"no value is of the type {kind!r}")
 
 
 def show(value: Any) -> str:

@@ -379,9 +379,11 @@ def _contradictions(expect: Tree, outcomes: list[Tree]) -> Iterator[Mismatch]:
     for one in outcomes:
         for verb in ("delete", "resume", "hibernate"):
             yield f"{verb} in outcomes", _matching(expect["actions"].get(verb), one[verb]), one[verb]
-        yield "claims in outcomes", sorted(assignments), sorted(one["assignments"])
+        served = expect.get("assignment_count", len(assignments))
+        yield "claims in outcomes", served, len(one["assignments"])
+        yield "claims in outcomes", [], sorted(one["assignments"].keys() - assignments.keys())
     for claim, allowed in assignments.items():
-        told = sorted({one["assignments"].get(claim, "") for one in outcomes})
+        told = sorted({one["assignments"][claim] for one in outcomes if claim in one["assignments"]})
         choice = sorted(allowed["any_of"]) if isinstance(allowed, dict) else [allowed]
         yield f"outcomes of {claim}", choice, told
     for verb in ("delete", "resume", "hibernate"):

@@ -99,11 +99,12 @@ class _Task:
     """An adapter's decision about its Job."""
 
     def __init__(self, case: Json) -> None:
-        self.expect, self.given = case["expect"], case["given"]
+        self.case, self.expect, self.given = case, case["expect"], case["given"]
 
     def differences(self) -> Iterator[tuple[str, str]]:
         """What is not as expected: pairs of expected and actual."""
-        yield from unknown_keys(self.expect, ("job_action", "report"))
+        if beside := {key: value for key, value in self.expect.items() if key not in ("job_action", "report")}:
+            yield from _Check({**self.case, "expect": beside}).differences()
         job, resource = self.given.get("job"), self.given["resource"]
         if job is not None:
             notes = {GENERATION: str(job.get("generation", resource["generation"]))}
@@ -113,8 +114,19 @@ class _Task:
         if (wanted := self.expect.get("report")) is not None:
             report = self._report(found.available)
             yield from unknown_keys(wanted, report, "expect.report")
-            for name in wanted.keys() & report.keys():
+            for name in wanted.keys() & report.keys() - {"conditions"}:
                 yield from _same(name, wanted[name], report[name])
+            yield from self._conditions(wanted.get("conditions") or [], report["conditions"])
+
+    @staticmethod
+    def _conditions(expected: list[Json], have: list[Json]) -> Iterator[tuple[str, str]]:
+        """The same types with the same statuses; the reason of a failure is the adapter's to give."""
+        wanted = [{"type": condition["type"], "status": condition["status"]} for condition in expected]
+        yield from _same("report", _by_type(wanted), _by_type(have))
+        for condition in expected:
+            yield from unknown_keys(condition, ("type", "status", "reason", "message"), "expect.report.conditions[]")
+            if condition.get("reason") or condition.get("message"):
+                yield str(condition), Doubt("which reason a report gives is the adapter's own")
 
     def _report(self, available: str) -> Json:
         """What `muster report --job` sends, or with an Unknown would."""
@@ -188,13 +200,16 @@ class _Check:
             self.findings = [found for found in result.findings if found.object == id_]
         return result if self.posted else self.fleet.run()
 
+    def _body(self, result: Run) -> Json:
+        return next(o for o in result.objects if o["kind"] == self.fleet.kind.name
+                    and o["metadata"]["name"] == self.fleet.id.name)  # fmt: skip
+
     def _reports(self) -> list[Json]:
         return [*(self.given.get("stored_reports") or ()), *(self.given.get("incoming_reports") or ())]
 
     def conditions(self, result: Run) -> dict[str, Json]:
         """The resource's conditions, by type."""
-        body = next(o for o in result.objects if o["kind"] == self.fleet.kind.name
-                    and o["metadata"]["name"] == self.fleet.id.name)  # fmt: skip
+        body = self._body(result)
         return {c["type"]: c for c in body.get("status", {}).get("conditions") or []}
 
     # -- one expectation each
@@ -231,6 +246,8 @@ class _Check:
         yield from _same(f"{adapter} generation", expected.get("observed_generation"), generation)
         yield from _same(f"{adapter} updated", expected.get("last_updated_time"), report["observed_time"])
         changed = said.get("last_transition_time", report["observed_time"])
+        if (before := self.fleet.previous(expected["type"])) is not None and before["status"] == said["status"]:
+            changed = before.get("last_transition_time", changed)
         yield from _same(f"{adapter} changed", expected.get("last_transition_time"), changed)
         yield from self._instant(f"{adapter} created_time", expected.get("created_time"))
 
@@ -275,6 +292,7 @@ class _Check:
         possible = {c["type"] for report in self._reports() for c in report.get("conditions") or ()}
         possible |= {f"{_pascal(name)}Successful" for name in (*adapters, *(self.given.get("required_adapters") or ()))}
         possible |= {rule["type"] for rule in self.given.get("condition_rules") or ()}
+        possible |= {c["type"] for c in (self.given.get("resource") or {}).get("status", {}).get("conditions") or ()}
         possible |= {*UPSTREAM_TYPES, *UPSTREAM_TYPES.values(), "Finalized"}
         yield from _same("absence of", [], sorted(set(expected) - possible))
         yield from _same("absent conditions", [], sorted(set(expected) & self.conditions(result).keys()))
@@ -357,9 +375,11 @@ class _Check:
 
     def check_resource(self, expected: Json, result: Run) -> Iterator[tuple[str, str]]:
         """The resource's own fields."""
-        yield from unknown_keys(expected, ("generation",), "expect.resource")
-        found = result.fleet.now(self.fleet.id, "metadata", "generation")
-        yield from _same("generation", expected.get("generation"), found)
+        places = {"generation": "generation", "deleted_time": "deletionTimestamp", "labels": "labels", "name": "name"}
+        yield from unknown_keys(expected, places, "expect.resource")
+        metadata = self._body(result)["metadata"]
+        for name in expected.keys() & places.keys():
+            yield from _same(name, expected[name], metadata.get(places[name]))
 
     def check_deleted(self, expected: bool, result: Run) -> Iterator[tuple[str, str]]:
         """Whether the resource may go."""
@@ -408,6 +428,10 @@ def _disposition(result: Run, id_: ObjectId) -> str:
         return codes[0]
     accepted = result.fleet.conditions(id_)["Accepted"]
     return str(accepted["reason"])
+
+
+def _by_type(conditions: list[Json]) -> list[Json]:
+    return sorted(conditions, key=lambda condition: str(condition["type"]))
 
 
 def _pascal(adapter: str) -> str:

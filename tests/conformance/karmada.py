@@ -132,10 +132,10 @@ def _observe(world: World, step: Json) -> None:
 # -- comparing
 
 
-def _compare(run: muster.Run, expect: Json, type_: str = "Ready") -> Wrong:
+def _compare(run: muster.Run, expect: Json, type_: str = "Ready", *, admission: bool = False) -> Wrong:
     """The state after an observation; `type_` is that of the conditions where a case expects none."""
     if "error" in expect:
-        yield from error_mismatches(expect["error"], run.findings)
+        yield from error_mismatches(expect["error"], run.findings, admission=admission)
     for name, actions in (expect.get("remedyActions") or {}).items():
         yield from _differs(actions, dig(found(run, "Cluster", name), "status", "remedyActions") or [])
     for name, taints in (expect.get("taints") or {}).items():
@@ -176,7 +176,10 @@ def _remedy(case: Case, expect: Json) -> Wrong:
     for key, without in (("selects", "decisionMatches"), ("matches", "clusterAffinity")):
         for name, clusters in (expect.get(key) or {}).items():
             yield from _differs({key: {name: clusters}}, {key: {name: _acts(case, name, without, clusters)}})
-    for name, remedies in (expect.get("relatedRemedies") or {}).items():
+    related_to = expect.get("relatedRemedies") or {}
+    if isinstance(related_to, list):  # of the one cluster of the case
+        related_to = {b["metadata"]["name"]: related_to for b in case["given"]["objects"] if b["kind"] == "Cluster"}
+    for name, remedies in related_to.items():
         bodies = [body["metadata"]["name"] for body in case["given"]["objects"] if body["kind"] == "Remedy"]
         related = [body for body in bodies if _acts(case, body, "decisionMatches", [name])[name]]
         yield from _differs({name: sorted(remedies)}, {name: sorted(related)})
@@ -217,7 +220,7 @@ def _trigger(case: Case, expect: Json) -> Wrong:
 
 
 def _validation(case: Case, expect: Json) -> Wrong:
-    yield from _compare(_world(case).evaluate(case["given"]["now"]), {"error": None, **expect})
+    yield from _compare(_world(case).evaluate(case["given"]["now"]), {"error": None, **expect}, admission=True)
 
 
 def _race(case: Case, _expect: Json) -> Wrong:

@@ -89,7 +89,7 @@ def _with_empties(selecting: bool) -> Callable[[Case], Json]:
             }  # fmt: skip
             if told:
                 found[key] = told
-        if "relatedRemedies" in case["expect"]:
+        if isinstance(case["expect"].get("relatedRemedies"), dict):
             found["relatedRemedies"] = {
                 name: sorted(r for r, body in remedies.items() if _selects(body, name, selecting))
                 for name in case["expect"]["relatedRemedies"]

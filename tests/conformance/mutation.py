@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.model.times import format_duration, parse_duration
-from tests.conformance import hive, hyperfleet, karmada, ocm
+from tests.conformance import cel, hive, hyperfleet, karmada, ocm
 from tests.conformance.reading import PROSE
 from tests.conformance.report import Outcome
 from tests.conformance.unnoticed import UNNOTICED
@@ -39,6 +39,7 @@ class Area:
 
 
 AREAS: Mapping[str, Area] = {
+    "cel": Area(lambda directory: [dict(case) for case in cel.cases(directory) if "expect" in case], cel.judge),
     "hive": Area(hive.load, hive.judge),
     "hyperfleet": Area(lambda directory: list(hyperfleet.cases(directory)), hyperfleet.judge),
     "karmada": Area(lambda directory: list(karmada.cases(directory)), karmada.judge),
@@ -69,7 +70,8 @@ def noticed(area: Area, directory: Path) -> Noticed:
             found.tried += 1
             altered = {**case, "expect": with_leaf(case["expect"], path, other(value))}
             if area.judge(altered).status == "passed":
-                found.missed.append(f"{case['id']}: {'.'.join(map(str, path))} = {value!r}")
+                name = case["id"] if "id" in case else cel.name_of(case)
+                found.missed.append(f"{name}: {'.'.join(map(str, path))} = {value!r}")
     return found
 
 
@@ -94,6 +96,7 @@ def leaves(tree: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step
 
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_WHOLE = re.compile(r"-?\d+")
 _DURATION = re.compile(r"(\d+[hms])+")
 
 
@@ -101,13 +104,18 @@ def other(value: Json) -> Json:
     """A value of the same type that says something else: a second more of a duration, and
     seven of an instant, because cases are a second before or after some limit."""
     if isinstance(value, str) and _INSTANT.fullmatch(value):
-        return (datetime.fromisoformat(value) + timedelta(seconds=7)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        seconds = 7 if value < "9999" else -7  # the specification's last instant has none after it
+        return (datetime.fromisoformat(value) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, str) and _DURATION.fullmatch(value):
         return format_duration(parse_duration(value) + timedelta(seconds=1))
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return str(int(value) + 1)
     if isinstance(value, bool):
         return not value
-    if isinstance(value, int | float):
+    if isinstance(value, int):
         return value + 1
+    if isinstance(value, float):
+        return value / 2 - 7.25  # one more is the same number where it is large
     if isinstance(value, list):
         return ["another"]
     if isinstance(value, dict):

@@ -173,11 +173,11 @@ def _not_permitted(case: Json) -> list[str]:
     permissions = given.get("permissions") or {}
     said = []
     accepted = [body.get("spec", {}).get("hubAcceptsClient") is True for body in (old, new)]
-    if accepted == [False, True] and permissions.get("update managedclusters/accept") is not True:
+    if accepted == [False, True] and permissions.get("update managedclusters/accept") is False:
         said.append(_ACCEPTING)
     sets = [body.get("metadata", {}).get("labels", {}).get(_SET) for body in (old, new)]
     may_join = permissions.get("create managedclustersets/join") or {}
-    if sets[0] != sets[1] and any(name and may_join.get(name) is not True for name in sets):
+    if sets[0] != sets[1] and any(name and may_join.get(name) is False for name in sets):
         said.append(_JOINING)
     return said
 

@@ -1,5 +1,6 @@
 """The CEL cases that the project ships all pass, and the command says so."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,17 @@ def test_every_case_passes() -> None:
     outcomes = cel.run(CASES)
     assert len(outcomes) > 800
     assert [outcome for outcome in outcomes if outcome.status == "failed"] == []
+
+
+def test_what_is_no_case_fails_by_name_and_stops_no_other(tmp_path: Path) -> None:
+    sound = {"file": "f", "section": "s", "name": "n", "expr": "1 + 1", "expect": {"type": "int", "value": "2"}}
+    broken = [
+        7, {}, {**sound, "expr": None}, {**sound, "expect": 2}, {**sound, "expect": {"type": "moon"}},
+        {**sound, "phaseOfTheMoon": 1}, {**sound, "expect": {"type": "int"}},
+    ]  # fmt: skip
+    (tmp_path / "cel.json").write_text(json.dumps([*broken, sound]))
+    (tmp_path / "cel-not.json").write_text("{")
+    assert [outcome.status for outcome in cel.run(tmp_path)] == ["failed"] * (len(broken) + 1) + ["passed"]
 
 
 def test_a_failure_is_named_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

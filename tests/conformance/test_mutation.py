@@ -34,7 +34,7 @@ def test_a_key_that_nobody_knows_fails_by_name(area: str) -> None:
     assert tried > 30
 
 
-@pytest.mark.parametrize("area", AREAS)
+@pytest.mark.parametrize("area", sorted(AREAS.keys() - {"cel"}))
 def test_what_is_no_case_fails_by_name_and_stops_no_other(area: str) -> None:
     sound = next(case for case in AREAS[area].cases(CASES) if AREAS[area].judge(case).status == "passed")
     strange = {**sound, **STRANGE.get(area, {"area": "astrology"})}
