@@ -18,6 +18,7 @@ import yaml
 from muster.answers.evaluate import Run
 from muster.decide.pools import version_of
 from muster.decide.pools.buckets import Buckets, classify
+from muster.decide.pools.hub_version import hub_version, matching
 from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
 from muster.fleet.derived import derived_text
@@ -150,7 +151,9 @@ Versions = Mapping[tuple[str, str], str]
 
 
 def _split_pool(obj: Tree, _versions: Versions) -> Parts:
-    return _part(obj, metadata=obj["metadata"], spec=obj["spec"]), _part(obj, status=obj.get("status"))
+    """A pool of which an earlier run remembers something does not move in from a hub on this day."""
+    status = {**(obj.get("status") or {}), "muster": {"nextOrdinal": 1}}
+    return _part(obj, metadata=obj["metadata"], spec=obj["spec"]), _part(obj, status=status)
 
 
 def _split_claim(obj: Tree, _versions: Versions) -> Parts:
@@ -251,8 +254,9 @@ class Result:
         fleet = self.run.fleet
         view = survey(fleet, self.run.now, rules_of(fleet.settings))
         pool = next(pool for pool in view.pools if pool.id == self.id)
-        clusters = view.of_pool.get(pool.key, ())
-        return classify(pool, clusters, version_of(pool.spec), lambda id_: self.conditions(self.after(id_)))
+        clusters, version = view.of_pool.get(pool.key, ()), version_of(pool.spec)
+        hub = hub_version(fleet, pool, clusters, version)
+        return classify(pool, clusters, matching(version, hub), lambda id_: self.conditions(self.after(id_)))
 
     @staticmethod
     def conditions(body: Tree) -> dict[str, Tree]:
