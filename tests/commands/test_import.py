@@ -287,6 +287,45 @@ def test_two_states_of_one_object(muster: Run, fleet: Path, tmp_path: Path) -> N
     assert "leaseDurationSeconds: 90" in (fleet / "clusters/a/cluster.yaml").read_text()
 
 
+def test_what_chooses_here_already_is_not_told_otherwise(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    """Another hub's decisions for a Placement that muster decides move nothing."""
+    muster("import", DUMPS / "ocm.yaml")
+    commit(fleet)
+    muster("reconcile", *NOON)
+    other = tmp_path / "other.yaml"
+    text = (DUMPS / "ocm.yaml").read_text()
+    other.write_text(
+        text.replace("frontend-decision-1", "frontend-decision-2").replace("clusterName: eu-2", "clusterName: eu-1")
+    )
+    before = files(fleet)
+    code, out, _ = muster("import", other)
+    assert (code, out.splitlines()[-1]) == (0, "nothing to do")
+    assert files(fleet) == before
+
+
+def test_a_dump_full_of_a_field_that_nobody_knows(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    """Each object is named, and looking for its line takes no longer the more there are."""
+    items = [yaml.safe_load(CLUSTER % f"c-{number}") for number in range(30)]
+    for item in items:
+        item["spec"]["fieldOfTomorrow"] = 1
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items}))
+    code, out, errors = muster("import", tmp_path / "dump.yaml")
+    assert (code, out.strip()) == (1, "nothing to do")
+    assert errors.count("MUS201") == 30
+    assert "unknown field spec.fieldOfTomorrow in ManagedCluster/c-29" in errors
+
+
+def test_where_there_is_no_fleet(muster: Run, tmp_path: Path) -> None:
+    """Not even the files of a dump are strewn about."""
+    (tmp_path / "somewhere").mkdir()
+    code, _, errors = muster("import", DUMPS / "ocm.yaml", "--repo", tmp_path / "somewhere")
+    assert code == 4
+    assert "there is no work tree of a fleet" in errors
+    subprocess.run(["git", "init", "--quiet", "--bare", tmp_path / "bare"], check=True)
+    assert muster("import", DUMPS / "ocm.yaml", "--repo", tmp_path / "bare")[0] == 4
+    assert list((tmp_path / "somewhere").iterdir()) == []
+
+
 def test_usage(muster: Run, fleet: Path, tmp_path: Path) -> None:
     assert muster("import")[0] == 2
     code, _, errors = muster("import", "no-such-dump.yaml")

@@ -50,8 +50,11 @@ def command(
 
     if not repo.is_dir():
         raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
+    root = worktree_root(repo)
+    if not (root / ".git").exists() and not (root / "fleet.yaml").is_file():
+        raise RepositoryError(f"there is no work tree of a fleet at {root}, into which files could be written",
+                              "Make one with muster init, or give it with --repo.")  # fmt: skip
     with working("reading the dump"):
-        root = worktree_root(repo)
         findings: list[Finding] = []
         files = list(dump_files(dumps, sys.stdin.buffer, findings))
         done = plan_import(root, snapshot_of(repo, None, worktree=True), files, replacing=replace)

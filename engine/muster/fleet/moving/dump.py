@@ -18,6 +18,7 @@ from muster.fleet.moving.secrecy import screened
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading, add_body, add_problems, unwrapped
 from muster.fleet.schema_findings import schema_findings
+from muster.fleet.schemas import is_sound
 from muster.fleet.slips import meant
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -25,11 +26,13 @@ from muster.model.kinds import BY_GROUP_KIND, PLACEMENT, Kind, kind_of
 from muster.model.source import Layer, Part, Place, SourceFile
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at
+from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 
 #: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.
 DUMP_BYTES: Final = 256 << 20
 _DUMP_NODES: Final = 20_000_000
+_MOST_LOCATED: Final = 5
 _load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, of_go=True)
 
 #: What an API server writes about an object and takes from nobody; nothing here reads it.
@@ -54,6 +57,7 @@ class Dump:
     strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
     newest: datetime | None = None
     versions: dict[ObjectId, int] = field(default_factory=dict)
+    refused: int = 0
 
 
 def read_dump(sources: Iterable[SourceFile]) -> Dump:
@@ -103,8 +107,9 @@ def _take(dump: Dump, part: Part) -> None:
     version = dig(part.body, "metadata", "resourceVersion")
     number = int(version) if isinstance(version, str) and version.isascii() and version.isdigit() else 0
     whole = replace(part, body=seen.body)
-    if wrong := schema_findings(Object(part.id, seen.body, (part,))):
+    if wrong := _wrong(whole, part, exactly=dump.refused < _MOST_LOCATED):
         dump.findings.extend(wrong)
+        dump.refused += 1
         return
     first = dump.objects.get(part.id)
     if first is not None and first.body == whole.body:
@@ -115,6 +120,20 @@ def _take(dump: Dump, part: Part) -> None:
         if not later:
             return
     dump.objects[part.id], dump.versions[part.id] = whole, number
+
+
+def _wrong(whole: Part, part: Part, *, exactly: bool) -> list[Finding]:
+    """What the schema has against an object, at its line; where a dump is full of it, at that of its document.
+
+    Finding a line costs as much as reading the file.
+    """
+    if exactly or is_sound(kind_of(whole.id), whole.body):
+        return schema_findings(Object(whole.id, whole.body, (part,)))
+    text = emit(whole.body).encode()
+    small = SourceFile(part.source.path, "", lambda: text)
+    alone = replace(whole, source=small, index=0, item=None, line=1)
+    found = schema_findings(Object(whole.id, whole.body, (alone,)))
+    return [replace(one, message=f"{one.message} in {part.id}", line=part.line, column=1, excerpt="") for one in found]
 
 
 def _own(kind: Kind, body: Tree) -> Tree:

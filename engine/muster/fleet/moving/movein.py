@@ -12,7 +12,7 @@ from muster.fleet.locations import derived_path
 from muster.fleet.moving import messages
 from muster.fleet.moving.dump import Dump
 from muster.fleet.moving.layout import REPORT, WISH, cluster_of, places
-from muster.fleet.moving.sorting import Sorted, sort_object
+from muster.fleet.moving.sorting import Sorted, placement_of, sort_object
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -26,12 +26,15 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.source import Part
+from muster.model.tree import mapping_at
 from muster.yamlio.writing import UnwritableError, file_text
 
 #: Says why a file cannot be written at a path of the repository; nothing where it can.
 Obstacle: TypeAlias = Callable[[str], str]
 
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
+#: What a run that decided an object leaves on its derived part.
+_DIGEST: Final = "muster.dev/spec-digest"
 #: A hub is full of these that speak of no cluster.
 _OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
 #: What muster itself declares: objects of these exist where they are derived.
@@ -63,6 +66,7 @@ def move_in(
     existing = {id_ for id_, obj in fleet.objects.items() if any(p.source.path not in own_paths for p in obj.parts)}
     existing |= {id_ for id_ in fleet.broken if id_ not in fleet.objects}
     existing |= {id_ for id_ in fleet.previous if kind_of(id_) in _DECLARED_HERE}
+    existing |= {id_ for id_, part in dump.objects.items() if _is_decided_here(fleet, part)}
     moving = {id_: Object(id_, part.body, (part,)) for id_, part in dump.objects.items()}
     known: dict[ObjectId, Object] = {**moving, **{id_: fleet.objects[id_] for id_ in existing & fleet.objects.keys()}}
     deciders = Deciders.of(known)
@@ -84,6 +88,16 @@ def move_in(
         except UnwritableError as error:
             done.findings.append(messages.no_place(id_, part.source.label, str(error)))
     return done
+
+
+def _is_decided_here(fleet: Fleet, part: Part) -> bool:
+    """Whether a decision is of a Placement that chooses here already: what another hub chose for it moves nothing."""
+    if kind_of(part.id) is not PLACEMENT_DECISION:
+        return False
+    placement = placement_of(part)
+    return placement in fleet.objects and _DIGEST in mapping_at(
+        fleet.previous.get(placement), "metadata", "annotations"
+    )
 
 
 def _place(done: MoveIn, fleet: Fleet, part: Part, parts: Sorted, obstacle: Obstacle) -> None:

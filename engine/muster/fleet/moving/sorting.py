@@ -57,7 +57,7 @@ def sort_object(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]
     """Sort one object of a dump. `known` are the objects that will be there: those of the repository and the dump."""
     kind, body = kind_of(part.id), part.body
     decided = decided_by_hub(kind, body, deciders)
-    if kind is PLACEMENT_DECISION and _placement(part) not in known:
+    if kind is PLACEMENT_DECISION and placement_of(part) not in known:
         decided = None  # somebody else's controller decides for it, and nothing here does
     derived = in_order({**countable(kind, decided), "apiVersion": kind.api_version}) if decided else None
     if kind is CSR:
@@ -74,7 +74,8 @@ def sort_object(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]
     return Sorted(rest, derived=derived)
 
 
-def _placement(part: Part) -> ObjectId:
+def placement_of(part: Part) -> ObjectId:
+    """Return the Placement that a PlacementDecision is of."""
     return PLACEMENT.id(str(mapping_at(part.body, "metadata", "labels").get(_PLACEMENT_LABEL, "")), part.id.namespace)
 
 
