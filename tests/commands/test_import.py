@@ -117,12 +117,9 @@ def test_each_part_goes_to_its_writer(muster: Run, fleet: Path) -> None:
     ], "a person's taint without the hub's time; the hub's own is under derived/"
     said = yaml.safe_load(found["clusters/eu-3/observed.yaml"])
     assert said.keys() == {"apiVersion", "kind", "metadata", "status"}
-    assert [c["type"] for c in said["status"]["conditions"]] == [
-        "ManagedClusterJoined",
-        "ManagedClusterConditionAvailable",
-    ]
-    silent = yaml.safe_load(found["clusters/eu-2/observed.yaml"])["status"]["conditions"]
-    assert [c["type"] for c in silent] == ["ManagedClusterJoined"], "that nobody hears it is the hub's word"
+    assert [c["type"] for c in said["status"]["conditions"]] == ["ManagedClusterConditionAvailable"]
+    silent = yaml.safe_load(found["clusters/eu-2/observed.yaml"])["status"]
+    assert "conditions" not in silent, "that nobody hears it is the hub's word"
     assert "timeAdded" in found["derived/managedclusters/eu-3.yaml"]
     assert not any(
         "managedFields" in text or "last-applied" in text or "resourceVersion:" in text for text in found.values()

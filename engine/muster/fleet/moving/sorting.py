@@ -33,13 +33,14 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
-#: Conditions of a ManagedCluster that the hub alone writes; the agent's own are the others.
+#: Conditions of a ManagedCluster that the hub alone writes; the agent's own are the others. That it joined its agent
+#: says once, and need not say again: it stays known when the agent's report goes.
 _OF_THE_HUB: Final = frozenset((
     "Deleting", "HubAcceptedManagedCluster", "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced",
+    "ManagedClusterJoined",
 ))  # fmt: skip
 #: What the hub writes into the agent's condition when the agent is silent.
 _SILENCE: Final = "ManagedClusterLeaseUpdateStopped"
-_JOINED: Final = "ManagedClusterJoined"
 #: The reason with which the hub's controller approves a request; with any other a person did, whose word stands.
 _APPROVED_BY_HUB: Final = "AutoApprovedByHubCSRApprovingController"
 
@@ -97,9 +98,6 @@ def _cluster(part: Part, derived: Tree, deciders: Deciders) -> Sorted:
     status = {name: value for name, value in status.items() if name != "conditions"}
     if conditions:
         status["conditions"] = conditions
-    reported = {condition.get("type") for condition in conditions}
-    if _JOINED in reported:
-        derived = _put_conditions(derived, [c for c in _conditions(derived) if c.get("type") != _JOINED])
     return Sorted(wish, {**_identity(body), "status": status} if status else None, derived)
 
 
