@@ -200,13 +200,18 @@ def test_what_is_broken_in_a_dump_hides_nothing(muster: Run, fleet: Path, tmp_pa
 
 @pytest.mark.parametrize(
     ("obstacle", "reason"),
-    [("link", "clusters is a symbolic link"), ("file", "clusters is no folder"), ("ignored", ".musterignore names")],
+    [
+        ("link", "clusters is a symbolic link"),
+        ("file", "clusters is no folder"),
+        (".musterignore", ".musterignore names"),
+        (".gitignore", "git ignores"),
+    ],
 )
 def test_nothing_is_written_elsewhere(muster: Run, fleet: Path, tmp_path: Path, obstacle: str, reason: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (fleet / "clusters/example").rmdir()
-    if obstacle != "ignored":
+    if not obstacle.startswith("."):
         (fleet / "clusters").rmdir()
     if obstacle == "link":
         (fleet / "clusters").symlink_to(outside)
@@ -215,7 +220,7 @@ def test_nothing_is_written_elsewhere(muster: Run, fleet: Path, tmp_path: Path, 
         (fleet / "clusters").write_text("")
         (fleet / "objects").write_text("")
     else:
-        (fleet / ".musterignore").write_text("clusters/\nobjects/\n")
+        (fleet / obstacle).write_text("clusters/\nobjects/\n")
     (tmp_path / "dump.yaml").write_text(CLUSTER % "a")
     code, out, errors = muster("import", tmp_path / "dump.yaml")
     assert (code, out.strip()) == (1, "nothing to do")

@@ -3,7 +3,7 @@
 Nothing is committed: whoever imports looks at the files first, and commits them as any others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from muster.answers.dumps import paths_below
 from muster.fleet.assemble import assemble
 from muster.fleet.moving import Dump, MoveIn, move_in, read_dump
 from muster.fleet.moving.messages import inside, no_place, unseen_secrets
+from muster.gitio.ignoring import ignored_by_git
 from muster.gitio.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
 from muster.model.finding import Finding
 from muster.model.snapshot import Snapshot
@@ -38,18 +39,29 @@ class Import:
         return sorted((*self.moved.created, *self.moved.replaced))
 
 
-def plan_import(root: Path, snapshot: Snapshot, sources: Iterable[SourceFile], *, replacing: bool = False) -> Import:
-    """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do."""
+def plan_import(
+    root: Path, snapshot: Snapshot, sources: Iterable[SourceFile], environ: Mapping[str, str], *,
+    replacing: bool = False,
+) -> Import:  # fmt: skip
+    """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do.
+
+    git, where it is used, runs with `environ`.
+    """
     files = list(sources)
     dump, fleet = read_dump(files), assemble(snapshot)
     read = {part.source.path for obj in fleet.objects.values() for part in obj.parts if not part.source.ref}
     own = paths_below(root, files) & read
-    ignored = _ignored(root)
+    ignored, by_git = _ignored(root), set[str]()
 
     def obstacle(path: str) -> str:
-        return f"{IGNORE_FILE} names {path}" if path in ignored else filing.obstacle(root, path)
+        if path in ignored:
+            return f"{IGNORE_FILE} names {path}"
+        return f"git ignores {path}" if path in by_git else filing.obstacle(root, path)
 
     moved = move_in(fleet, dump, obstacle, own_paths=own, replacing=replacing)
+    while more := ignored_by_git(root, moved.created, environ) - by_git:
+        by_git |= more  # there may be another place for it
+        moved = move_in(fleet, dump, obstacle, own_paths=own, replacing=replacing)
     if secrets := pool_secrets.needed(fleet, (dump.objects[id_] for id_ in moved.imported)):
         text = pool_secrets.fleet_part(fleet, secrets)
         if text is None or obstacle(pool_secrets.PATH):

@@ -1,5 +1,6 @@
 """`muster import`: a live hub moves in."""
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -57,7 +58,7 @@ def command(
     with working("reading the dump"):
         findings: list[Finding] = []
         files = list(dump_files(dumps, sys.stdin.buffer, findings))
-        done = plan_import(root, snapshot_of(repo, None, worktree=True), files, replacing=replace)
+        done = plan_import(root, snapshot_of(repo, None, worktree=True), files, os.environ, replacing=replace)
         if not dry_run:
             done = write_import(root, done)
     findings += done.findings

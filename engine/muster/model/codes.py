@@ -235,8 +235,8 @@ _TABLE = (
          "The dump has two states of one object. That with the later resourceVersion is imported, else the first."),
     Code("MUS962", _E, "no place for an object",
          "`muster import` could not write a file of the object: something else is there, a symbolic link is on the "
-         "way, .musterignore names it, or it would be too large to be read. It writes nothing outside the repository "
-         "and over nothing, so the object is left out as a whole."),
+         "way, git or .musterignore ignores it, or it would be too large to be read. It writes nothing outside the "
+         "repository and over nothing, so the object is left out as a whole."),
     Code("MUS963", _W, "dump inside the repository",
          "muster reads every file of the repository, so a dump that lies in it declares its objects a second time."),
     Code("MUS964", _W, "object that stands elsewhere",
