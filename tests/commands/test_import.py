@@ -136,6 +136,18 @@ def test_what_was_passed_over_is_counted(muster: Run, fleet: Path) -> None:
     assert "muster reconcile --now 2026-01-01T12:00:00Z" in out
 
 
+def test_what_belongs_to_the_hub_itself_is_no_fault(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    """Whatever such objects are called: OpenShift's requests have colons in their names."""
+    request = (
+        "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: %s, labels: {%s}}\n"
+    )
+    label = "open-cluster-management.io/cluster-name: ../../x"
+    (tmp_path / "csr.yaml").write_text(request % ('"system:openshift:x"', "") + "---\n" + request % ("evil", label))
+    code, out, errors = muster("import", tmp_path / "csr.yaml")
+    assert (code, errors) == (0, "")
+    assert out.startswith("CertificateSigningRequest: 2 of no cluster, passed over")
+
+
 def test_json_folders_and_standard_input(
     muster: Run, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,7 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
     imported, here = _by_kind(moved.imported), _by_kind(moved.here)
     lines = [f"{kind}: {_names(ids)} {'would be ' if dry_run else ''}imported" for kind, ids in imported.items()]
     lines += [f"{kind}: {_names(ids)} here already, left as {_is(ids)}" for kind, ids in here.items()]
-    lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(moved.nobodys.items())]
+    lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.nobodys.items())]
     strangers = Counter(done.dump.strangers)
     if secrets := strangers.pop(_SECRETS, 0):
         lines.append(f"Secret: {secrets} passed over: credentials do not belong into a repository")
@@ -139,7 +139,7 @@ def _tree(done: "Import") -> Tree:
         "replaced": sorted(moved.replaced),
         "imported": [id_._asdict() for id_ in moved.imported],
         "here": [id_._asdict() for id_ in moved.here],
-        "ofNoCluster": dict(sorted(moved.nobodys.items())),
+        "ofNoCluster": dict(sorted(done.dump.nobodys.items())),
         "passedOver": [
             {"kind": kind, "apiVersion": version, "number": number}
             for (kind, version), number in sorted(done.dump.strangers.items())

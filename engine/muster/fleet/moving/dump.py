@@ -14,6 +14,7 @@ from typing import Final
 from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
 from muster.fleet.moving import messages
+from muster.fleet.moving.layout import OF_CLUSTERS, cluster_of
 from muster.fleet.moving.secrecy import screened
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading, add_body, add_problems, unwrapped
@@ -49,12 +50,17 @@ _MOMENTS: Final = frozenset((
 
 @dataclass
 class Dump:
-    """What was read. `objects` are whole, sound and free of credentials; `strangers` counts others by kind and group;
-    `newest` is the latest moment of which the dump speaks: when it was taken, as far as can be told."""
+    """What was read.
+
+    `objects` are whole, sound and free of credentials; `strangers` counts others by kind and version, `nobodys` by kind
+    what could speak of a cluster and speaks of none; `newest` is the latest moment of which the dump speaks: when it
+    was taken, as far as can be told. `versions` are the resourceVersions of the objects; `refused` counts the unsound.
+    """
 
     objects: dict[ObjectId, Part] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    nobodys: Counter[str] = field(default_factory=Counter)
     newest: datetime | None = None
     versions: dict[ObjectId, int] = field(default_factory=dict)
     refused: int = 0
@@ -69,8 +75,8 @@ def read_dump(sources: Iterable[SourceFile]) -> Dump:
         add_problems(reading, source, loaded, ours=True, report=False)
         for document in loaded.documents:
             for item, body in unwrapped(document):
-                origin = Origin(source, document, item)
-                _add(dump, reading, origin, body)
+                dump.newest = max((one for one in (dump.newest, *_moments(body)) if one), default=None)
+                _add(dump, reading, Origin(source, document, item), body)
         dump.findings.extend(reading.findings)
         for part in reading.parts:
             _take(dump, part)
@@ -85,7 +91,11 @@ def _add(dump: Dump, reading: Reading, origin: Origin, body: Tree) -> None:
     api_version, name = body["apiVersion"], body["kind"]
     if isinstance(api_version, str) and isinstance(name, str):
         group = api_version.rpartition("/")[0]
-        if (group, name) not in BY_GROUP_KIND and meant(group, name) is None:
+        kind = BY_GROUP_KIND.get((group, name))
+        if kind in OF_CLUSTERS and not cluster_of(kind, body):
+            dump.nobodys[name] += 1
+            return
+        if kind is None and meant(group, name) is None:
             items = body.get("items")
             if name.endswith("List") and isinstance(items, list):
                 dump.strangers[name.removesuffix("List"), api_version] += len(items)
@@ -98,7 +108,6 @@ def _add(dump: Dump, reading: Reading, origin: Origin, body: Tree) -> None:
 def _take(dump: Dump, part: Part) -> None:
     """Add an object, without what is no part of it, unless something is wrong with it."""
     kind = kind_of(part.id)
-    dump.newest = max((moment for moment in (dump.newest, *_moments(part.body)) if moment), default=None)
     seen = screened(kind, _own(kind, part.body))
     if seen.body is None:
         dump.findings.append(messages.withheld(part, seen.reason))
@@ -141,7 +150,8 @@ def _own(kind: Kind, body: Tree) -> Tree:
 
     A Placement's uid stays, which its decisions name, and the generation of kinds whose generation is counted.
     """
-    metadata = {name: value for name, value in mapping_at(body, "metadata").items() if name not in _OF_THE_SERVER}
+    metadata = mapping_at(body, "metadata")
+    metadata = {k: value for k, value in metadata.items() if k not in _OF_THE_SERVER and value is not None}
     if kind is not PLACEMENT:
         metadata.pop("uid", None)
     if not kind.counted:

@@ -41,12 +41,15 @@ from muster.model.kinds import (
     TAINT_POLICY,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
+    Kind,
     kind_of,
 )
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mapping_at
 
 WISH, REPORT = "wish", "report"
+#: Objects that matter to a fleet where they speak of a cluster.
+OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
 
 _PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
 #: In the folder of the cluster that is the namespace's name.
@@ -67,21 +70,21 @@ _FOLDERS: Final = {
 }  # fmt: skip
 
 
-def cluster_of(part: Part) -> str:
+def cluster_of(kind: Kind, body: Tree) -> str:
     """Return the cluster that a Lease, a request or an EndpointSlice speaks of; empty where it speaks of none.
 
     A hub is full of those that do not: leader election, its own kubelets, its own Services.
     """
-    kind, metadata = kind_of(part.id), mapping_at(part.body, "metadata")
-    labelled = mapping_at(metadata, "labels").get(CLUSTER_NAME, "")
+    metadata = mapping_at(body, "metadata")
+    cluster = mapping_at(metadata, "labels").get(CLUSTER_NAME, "")
     if kind is ENDPOINT_SLICE:
-        labelled = mapping_at(metadata, "annotations").get(_PROVISION_CLUSTER, "")
-    elif kind is LEASE and not labelled:
-        if part.id.name == LEASE_NAME:
-            labelled = part.id.namespace
-        elif part.id.namespace == KARMADA_NAMESPACE:
-            labelled = part.id.name
-    return labelled if isinstance(labelled, str) and is_safe(labelled) else ""
+        cluster = mapping_at(metadata, "annotations").get(_PROVISION_CLUSTER, "")
+    elif kind is LEASE and not cluster:
+        if metadata.get("name") == LEASE_NAME:
+            cluster = metadata.get("namespace")
+        elif metadata.get("namespace") == KARMADA_NAMESPACE:
+            cluster = metadata.get("name")
+    return cluster if isinstance(cluster, str) and is_safe(cluster) else ""
 
 
 def places(part: Part, role: str) -> Iterator[str]:
@@ -91,8 +94,8 @@ def places(part: Part, role: str) -> Iterator[str]:
     if kind in CLUSTERS:
         stem = "cluster" if role == WISH else "observed"
         yield f"clusters/{name}/{stem}.yaml"
-    elif kind in (LEASE, CSR, ENDPOINT_SLICE):
-        folder = f"clusters/{file_name(cluster_of(part))}"
+    elif kind in OF_CLUSTERS:
+        folder = f"clusters/{file_name(cluster_of(kind, part.body))}"
         if kind is LEASE:
             yield f"{folder}/lease.yaml"
         yield f"{folder}/{kind.plural}/{name}.yaml"

@@ -1,6 +1,5 @@
 """The files that an import writes: of each object what is not in the repository yet, each part in its place."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -11,7 +10,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.locations import derived_path
 from muster.fleet.moving import messages
 from muster.fleet.moving.dump import Dump
-from muster.fleet.moving.layout import REPORT, WISH, cluster_of, places
+from muster.fleet.moving.layout import REPORT, WISH, places
 from muster.fleet.moving.sorting import Sorted, placement_of, sort_object
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
@@ -19,9 +18,6 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ALL,
     CLUSTER_DEPLOYMENT,
-    CSR,
-    ENDPOINT_SLICE,
-    LEASE,
     PLACEMENT_DECISION,
     kind_of,
 )
@@ -35,22 +31,19 @@ Obstacle: TypeAlias = Callable[[str], str]
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
 #: What a run that decided an object leaves on its derived part.
 _DIGEST: Final = "muster.dev/spec-digest"
-#: A hub is full of these that speak of no cluster.
-_OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
 #: What muster itself declares: objects of these exist where they are derived.
 _DECLARED_HERE: Final = (PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 
 @dataclass
 class MoveIn:
-    """What an import does: new files and files with another text, by path; the objects that it takes over, those that
-    are here already, and how many of each kind speak of no cluster."""
+    """What an import does: new files and files with another text, by path; the objects that it takes over, and those
+    that are here already."""
 
     created: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     imported: list[ObjectId] = field(default_factory=list)
     here: list[ObjectId] = field(default_factory=list)
-    nobodys: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -73,9 +66,6 @@ def move_in(
     alone = _alone(fleet) if replacing else {}
     for id_ in sorted(dump.objects, key=lambda id_: (_ORDER[id_.group, id_.kind], id_)):
         part = dump.objects[id_]
-        if kind_of(id_) in _OF_CLUSTERS and not cluster_of(part):
-            done.nobodys[id_.kind] += 1
-            continue
         if id_ in existing and not (replacing and id_ in fleet.objects):
             done.here.append(id_)
             continue
