@@ -205,7 +205,7 @@ def _id(obj: Tree) -> ObjectId:
 
 
 def _text(tree: Tree) -> str:
-    return yaml.safe_dump(tree, sort_keys=False)
+    return str(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False))
 
 
 # -- what muster did, in the words of a case
@@ -342,6 +342,8 @@ def _action_mismatches(result: Result, clusters: Mapping[str, Tree]) -> Iterator
         "hibernate": [name for name, body in old.items() if _power_changed(result, name, body) == "Hibernating"],
     }
     if outcomes := expect.get("outcomes"):
+        for index, one in enumerate(outcomes):
+            yield from _strange(one, ("assignments", *did), f"expect.outcomes[{index}]")
         alike = [{k: v if k == "assignments" else sorted(v) for k, v in one.items()} for one in outcomes]
         together: Tree = {"assignments": assigned, **{verb: sorted(names) for verb, names in did.items()}}
         yield "outcome", together if together in alike else alike, together
@@ -351,6 +353,8 @@ def _action_mismatches(result: Result, clusters: Mapping[str, Tree]) -> Iterator
     yield from _strange(actions, ("create", *did), "expect.actions")
     yield from _strange(actions.get("create"), ("count", "running", "hibernating", "template"), "expect.actions.create")
     for verb in ("delete", "resume", "hibernate"):
+        if isinstance(actions.get(verb), dict):
+            yield from _strange(actions[verb], ("count", "names", "any_of"), f"expect.actions.{verb}")
         yield verb, _matching(actions.get(verb), did[verb]), sorted(did[verb])
     wanted = expect.get("assignments") or {}
     if "assignment_count" in expect:
@@ -360,6 +364,7 @@ def _action_mismatches(result: Result, clusters: Mapping[str, Tree]) -> Iterator
     for claim, cluster in assigned.items():
         allowed = wanted.get(claim)
         if isinstance(allowed, dict):
+            yield from _strange(allowed, ("any_of",), f"expect.assignments.{claim}")
             yield f"assignment of {claim}", True, cluster in allowed.get("any_of", ())
         elif allowed is not None:
             yield f"assignment of {claim}", allowed, cluster

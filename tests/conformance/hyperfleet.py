@@ -303,6 +303,7 @@ class _Check:
         if not expected:
             yield from _same("stored reports", [], sorted(stored))
         for report in expected:
+            yield from unknown_keys(report, _REPORT_FIELDS, f"expect.stored_reports[{report['adapter']}]")
             found = stored.get(report["adapter"])
             if found is None:
                 yield f"a report of {report['adapter']}", f"only {sorted(stored)}"
@@ -312,6 +313,7 @@ class _Check:
             yield from _same("stored time", report.get("last_report_time"), accepted["observed_time"])
             yield from _same("stored since", report.get("created_time"), found["createdTime"])
             yield from _same("stored data", report.get("data"), accepted.get("data"))
+            yield from _same("stored metadata", report.get("metadata"), accepted.get("metadata"))
             by_type = {c["type"]: c for c in accepted["conditions"]}
             yield from _same("stored conditions", sorted(c["type"] for c in report["conditions"]), sorted(by_type))
             for condition in report["conditions"]:
@@ -391,6 +393,9 @@ class _Check:
         yield from _same("configuration refused", bool(expected), result.failed)
 
 
+_REPORT_FIELDS = (
+    "adapter", "observed_generation", "last_report_time", "created_time", "conditions", "data", "metadata",
+)  # fmt: skip
 _CONDITION_FIELDS = (
     "type", "upstream_type", "status", "reason", "upstream_reason", "message", "observed_generation",
     "last_updated_time", "last_transition_time", "created_time",

@@ -212,7 +212,7 @@ class CaseFleet:
 
     def write(self, path: str, body: Json) -> None:
         """Write an input file."""
-        self.files[path] = yaml.safe_dump({"apiVersion": API, **body}, sort_keys=False)
+        self.files[path] = yaml.dump({"apiVersion": API, **body}, Dumper=yaml.CSafeDumper, sort_keys=False)
 
     def derive(self, id_: ObjectId, body: Json) -> None:
         """Write a derived file of an earlier run."""

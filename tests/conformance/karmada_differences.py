@@ -15,6 +15,7 @@ from muster.model.tree import dig
 Json = Any
 Case = Mapping[str, Json]
 
+_CONDITION_FIELDS = {"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"}
 _DNS = "ServiceDomainNameResolutionReady"
 
 
@@ -39,12 +40,14 @@ def expectation(case: Case) -> tuple[Json, str]:
 
 
 def _states(expected: Json, rule: Json) -> bool:
-    """Whether a case says what a rule does. Of conditions, a rule gives some fields and a case may give fewer."""
+    """Whether a case says what a rule does. Of conditions, both may give some fields of those that there are."""
     if isinstance(expected, list) and isinstance(rule, list):
         return len(expected) == len(rule) and all(map(_states, expected, rule))
     if isinstance(expected, dict) and isinstance(rule, dict):
-        told = expected.keys() & rule.keys() if "type" in rule else rule.keys()
-        return all(_states(expected.get(key), rule[key]) for key in told)
+        if "type" in rule:
+            known = expected.keys() <= _CONDITION_FIELDS
+            return known and all(_states(expected[key], rule[key]) for key in expected.keys() & rule.keys())
+        return expected.keys() == rule.keys() and all(_states(expected[key], rule[key]) for key in rule)
     return bool(expected == rule)
 
 

@@ -95,6 +95,15 @@ def leaves(tree: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step
         yield path, tree
 
 
+def mappings(tree: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
+    """The path of every mapping of an expectation, its own among them."""
+    if isinstance(tree, dict):
+        yield path
+    if isinstance(tree, dict | list):
+        for step, child in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from mappings(child, (*path, step))
+
+
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _WHOLE = re.compile(r"-?\d+")
 _DURATION = re.compile(r"(\d+[hms])+")

@@ -195,11 +195,14 @@ def _absent(expected: list[str], fleet: CaseFleet, run: muster.Run) -> Iterator[
 
 def _taints(expected: list[Json], _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     for entry in expected:
+        yield from unknown_keys(entry, ("cluster", "taints"), "expect.taints[]")
         body = by_label(run)[MANAGED_CLUSTER.name, "", entry["cluster"]]
         yield from _equal_taints(entry["taints"], body)
 
 
 def _equal_taints(expected: list[Json], body: Json) -> Iterator[Problem]:
+    for taint in expected:
+        yield from unknown_keys(taint, ("key", "value", "effect", "timeAdded"), "a taint")
     wanted, have = (sorted(map(_taint, taints)) for taints in (expected, body.get("spec", {}).get("taints", [])))
     if wanted != have:
         yield wanted, have
@@ -212,6 +215,7 @@ def _taint(taint: Json) -> tuple[str, str, str, str]:
 
 def _mutated(expected: Json, fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     body = by_label(run)[MANAGED_CLUSTER.name, "", fleet.given["objects"][0]["metadata"]["name"]]
+    yield from unknown_keys(expected, ("labels", "taints"), "expect.mutated")
     if "labels" in expected and expected["labels"] != body["metadata"].get("labels", {}):
         yield expected["labels"], body["metadata"].get("labels", {})
     if "taints" in expected:
@@ -269,6 +273,7 @@ def _reasons(fleet: CaseFleet, run: muster.Run) -> Mapping[str, Why]:
 def _scores(expected: list[Json], fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     reasons = _reasons(fleet, run)
     for entry in expected:
+        yield from unknown_keys(entry, ("prioritizer", "scores", "weight"), "expect.scores[]")
         given = {
             cluster: (score.weight, score.score) for cluster, reason in reasons.items() for score in reason.scores
             if score.prioritizer == entry["prioritizer"]

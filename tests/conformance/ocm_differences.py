@@ -142,7 +142,7 @@ def _times_are_ours(case: Json, expect: Json) -> None:
             for taint in incoming
         ]
         taints = [{**taint, "timeAdded": time} for taint, time in zip(incoming, times, strict=True)]
-        expect["mutated"] = {"labels": expect.get("mutated", {}).get("labels", labels), "taints": taints}
+        expect["mutated"] = {"labels": labels, **expect.get("mutated", {}), "taints": taints}
 
 
 def _identity(taint: Json) -> tuple[str, str, str]:
