@@ -1,12 +1,14 @@
 """Capacity, allocatable and claims."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.agent.facts import observed, shown_claims, total
+from muster.agent.heartbeat import Said, status_of
 from muster.model.tree import Tree
 
 
@@ -66,6 +68,20 @@ def test_allocatable_leaves_out_nodes_that_take_no_work() -> None:
     assert observed(server(answers)) == {
         "version": {"kubernetes": "v1.34.1"}, "capacity": {"cpu": "8"}, "allocatable": {"cpu": "3900m"},
     }  # fmt: skip
+
+
+def test_what_went_is_over_and_what_cannot_be_read_stays() -> None:
+    before = {
+        "clusterClaims": [{"name": "id.k8s.io", "value": "x"}],
+        "allocatable": {"cpu": "4"},
+        "capacity": {"a": "1"},
+    }
+    instant = datetime(2026, 1, 1, tzinfo=UTC)
+    claims, nodes = "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims", "/api/v1/nodes"
+    emptied = Said(instant, None, observed(server({claims: {"items": []}, nodes: {"items": []}})))
+    assert status_of(before, emptied) == {"capacity": {"a": "1"}, "conditions": []}
+    unread = Said(instant, None, observed(server({})))
+    assert status_of(before, unread) == {**before, "conditions": []}
 
 
 def test_what_cannot_be_read_is_not_reported() -> None:

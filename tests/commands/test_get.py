@@ -1,4 +1,4 @@
-"""`muster get` shows what budgets hold back, and only then."""
+"""`muster get`: what budgets hold back, and nothing that nobody vouches for."""
 
 from pathlib import Path
 
@@ -28,3 +28,20 @@ def test_what_is_held_has_a_column_and_its_reason_a_line(tmp_path: Path, muster:
     assert last == (
         f"9 effects are held: 9 of 12 clusters are disrupted, budget 'default' allows 6, since {format_time(fleet.now)}"
     )
+
+
+def test_nothing_is_claimed_of_a_cluster_that_was_never_let_in(tmp_path: Path, muster: Run) -> None:
+    said = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: a}
+status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: m}]}
+"""
+    repo = new_repository(tmp_path / "fleet")
+    declared = said.partition("status:")[0]
+    for accepts, shown in (("false", ["a", "no", "-", "-", "unreachable:NoSelect", "-"]),
+                           ("true", ["a", "yes", "True", "0s", "-", "Up"])):  # fmt: skip
+        spec = f"spec: {{hubAcceptsClient: {accepts}}}\n"
+        repo.commit({"observed.yaml": said, "cluster.yaml": declared + spec})
+        _, out, err = muster("get", "clusters", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+        assert out.splitlines()[1:] and out.splitlines()[1].split() == shown, f"{out}{err}"

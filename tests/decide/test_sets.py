@@ -61,6 +61,21 @@ def test_a_denied_cluster_leaves_its_set(repository: Repository) -> None:
     assert repository.evaluate(1).condition("ManagedClusterSet", "eu", "ClusterSetEmpty")[2].startswith("2 ")
 
 
+def test_labels_that_are_no_texts_put_a_broken_cluster_into_no_set(repository: Repository) -> None:
+    repository.object("ManagedClusterSet", "eu", EXCLUSIVE, version="v1beta2")
+    repository.object(
+        "ManagedClusterSet",
+        "any",
+        selecting({"matchExpressions": [{"key": SET, "operator": "Exists"}]}),
+        version="v1beta2",
+    )
+    repository.cluster("a", labels={SET: ["eu"], "gpu": {}})
+    done = repository.evaluate()
+    assert {found.code for found in done.run.findings} == {"MUS202"}
+    assert done.condition("ManagedClusterSet", "eu", "ClusterSetEmpty")[2].startswith("2 ")
+    assert done.condition("ManagedClusterSet", "any", "ClusterSetEmpty")[2].startswith("3 ")
+
+
 def test_a_cluster_without_a_set_is_in_default(repository: Repository) -> None:
     repository.object(
         "ManagedClusterSetBinding", "default", {"clusterSet": "default"}, version="v1beta2", namespace="apps"

@@ -24,19 +24,23 @@ _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]{1,3})?)(Ki|Mi|Gi|
 
 
 def observed(get_json: GetJson) -> dict[str, Tree]:
-    """Return `version`, `capacity`, `allocatable` and `clusterClaims` of a status, those that could be read."""
+    """Return `version`, `capacity`, `allocatable` and `clusterClaims` of a status, those that could be read.
+
+    Those of which there are none are empty: what the cluster said of them before is over.
+    """
     found: dict[str, Tree] = {}
     version = _read(get_json, "/version").get("gitVersion")
     if isinstance(version, str):
         found["version"] = {"kubernetes": version}
-    nodes = mappings_at(_read(get_json, "/api/v1/nodes"), "items")
-    if nodes:
+    answer = _read(get_json, "/api/v1/nodes")
+    if "items" in answer:
+        nodes = mappings_at(answer, "items")
         found["capacity"] = total(mapping_at(node, "status", "capacity") for node in nodes)
         working = (node for node in nodes if dig(node, "spec", "unschedulable") is not True)
         found["allocatable"] = total(mapping_at(node, "status", "allocatable") for node in working)
     answer = _read(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
-    if claims := shown_claims(mappings_at(answer, "items")):
-        found["clusterClaims"] = claims
+    if "items" in answer:
+        found["clusterClaims"] = shown_claims(mappings_at(answer, "items"))
     return found
 
 

@@ -205,11 +205,14 @@ class Heart:
 def status_of(before: Mapping[str, Tree], said: Said) -> dict[str, Tree]:
     """Return the status to report: facts that could not be read stay, and so does a verdict that is not believed yet.
 
+    What could be read and is empty goes.
+
     Of capacity, what only others have written stays too, as upstream leaves it.
     """
     facts = dict(said.facts)
     if "capacity" in facts:
         facts["capacity"] = {**mapping_at(before, "capacity"), **facts["capacity"]}
+    over = {name for name, value in facts.items() if value in ([], {})}
     conditions = [c for c in mappings_at(before, "conditions") if said.verdict is None or c.get("type") != AVAILABLE]
     if said.verdict is not None:
         old = next((c for c in mappings_at(before, "conditions") if c.get("type") == AVAILABLE), {})
@@ -219,7 +222,8 @@ def status_of(before: Mapping[str, Tree], said: Said) -> dict[str, Tree]:
             "type": AVAILABLE, "status": said.verdict.status, "reason": said.verdict.reason,
             "message": said.verdict.message, "lastTransitionTime": since,
         })  # fmt: skip
-    return {**before, **facts, "conditions": conditions}
+    told = {name: value for name, value in {**before, **facts}.items() if name not in over}
+    return {**told, "conditions": conditions}
 
 
 def _object(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:

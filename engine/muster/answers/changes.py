@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from muster.answers.change import Change
 from muster.answers.placed import placement_changes
+from muster.decide.taints import taint_key, taint_text
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
-from muster.model.kinds import PLACEMENT_DECISION, kind_of
+from muster.model.kinds import BY_NAME, MANAGED_CLUSTER, PLACEMENT_DECISION, kind_of
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The field of a change that no fact tells.
@@ -68,10 +69,9 @@ def _conditions(body: Tree) -> dict[str, tuple[str, str]]:
 
 
 def _taints(body: Tree) -> dict[str, tuple[str, str]]:
-    return {
-        f"taint {taint.get('key')}:{taint.get('effect')}": (str(taint.get("value") or "present"), "")
-        for taint in mappings_at(body, "spec", "taints")
-    }
+    taints = mappings_at(body, "spec", "taints")
+    kind = BY_NAME[body["kind"]] if taints else MANAGED_CLUSTER
+    return {f"taint {taint_text(taint_key(kind, one))}": (str(one.get("value") or "present"), "") for one in taints}
 
 
 def _generation(body: Tree) -> dict[str, tuple[str, str]]:

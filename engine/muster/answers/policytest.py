@@ -157,7 +157,9 @@ def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
         if type_ in conditions:
             yield f"has condition {type_} ({conditions[type_].get('status')}), expected none"
     for wanted in mappings_at(expect, "taints"):
-        found = next((t for t in taints if (t.get("key"), t.get("effect")) == (wanted["key"], wanted["effect"])), None)
+        alike = [t for t in taints if (t.get("key"), t.get("effect")) == (wanted["key"], wanted["effect"])]
+        exact = (t for t in alike if (t.get("value") or "") == (wanted.get("value") or ""))
+        found = next(exact, alike[0] if alike else None)
         yield from _fields(f"taint {wanted['key']}:{wanted['effect']}", found, wanted)
     for wanted in mappings_at(expect, "absentTaints"):
         if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):

@@ -70,7 +70,9 @@ def _kept_wishes(fleet: Fleet) -> Iterator[ObjectId]:
     keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
     for obj in kept_clusters(fleet):
         body = fleet.previous.get(obj.id)
-        standing = {key for key in taints.taints_by_key(body) if key[1] in taints.DISRUPTIVE and key in keys}
+        standing = {
+            key for key in taints.taints_by_key(obj.kind, body) if key[1] in taints.DISRUPTIVE and key[:2] in keys
+        }
         muster = mapping_at(body, "status", "muster")
         waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
         if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):

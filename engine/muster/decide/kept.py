@@ -69,6 +69,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "silence": (),  # what it decides again, "kept" has decided
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided
+    "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
     "requests": (((CSR,), (DECIDED,)),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),),

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from muster.decide import (
+    add_ons,
     conditions,
     disruption,
     durations,
@@ -60,6 +61,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("reports", reports.stage),
     ("conditions", conditions.stage),
     ("silence", silence.stage),
+    ("add-ons", add_ons.stage),
     ("requests", requests.stage),
     ("first day", first_day.stage),
     ("budgets", disruption.stage),

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from muster.decide.budgets import Allowance, allowance
 from muster.decide.doubt import Doubts
-from muster.decide.taints import DISRUPTIVE, TaintKey, taints_by_key
+from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -37,7 +37,8 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     def latching(obj: Object) -> Iterator[Decision | Held]:
         cluster = _Cluster.of(fleet, obj)
         if policies or cluster.latched:
-            yield from cluster.apply(policies, allowed, doubts, now)
+            # What latched stays on a cluster that is being deleted, as any taint of a policy does.
+            yield from cluster.apply(() if obj.deleting else policies, allowed, doubts, now)
 
     yield from each(fleet.clusters(), latching)
 
@@ -49,10 +50,10 @@ def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
 
     def wished(obj: Object) -> Iterator[ObjectId]:
         cluster = _Cluster.of(fleet, obj)
-        if policies or cluster.latched:
+        if not obj.deleting and (policies or cluster.latched):
             for _ in cluster.apply(policies, unlimited, doubts, now):
                 pass
-            if any(effect in DISRUPTIVE for _, effect in cluster.latched):
+            if any(key[1] in DISRUPTIVE for key in cluster.latched):
                 yield obj.id
 
     yield from each(fleet.clusters(), wished)
@@ -73,10 +74,9 @@ class _Cluster:
     def of(cls, fleet: Fleet, obj: Object) -> "_Cluster":
         """The cluster as the last run left it."""
         previous = fleet.previous.get(obj.id)
-        before = taints_by_key(previous)
+        before = taints_by_key(obj.kind, previous)
         latched = {
-            (str(entry.get("key")), str(entry.get("effect"))): str(entry.get("policy"))
-            for entry in mappings_at(previous, *map(str, LATCHED))
+            taint_key(obj.kind, entry): str(entry.get("policy")) for entry in mappings_at(previous, *map(str, LATCHED))
         }
         return cls(fleet, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
@@ -96,6 +96,11 @@ class _Cluster:
                 self._remove(policy)
         yield from self._decisions(now)
 
+    def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
+        """The policy's taints as they are told apart on this cluster, each with its value."""
+        for (key, effect), value in policy.taints.items():
+            yield taint_key(self.obj.kind, {"key": key, "effect": effect, "value": value}), value
+
     def _stands(self, key: TaintKey) -> bool:
         """Whether the cluster has the taint at this point: from a person, a TaintPolicy or a policy before this one."""
         return key in self.latched or (self._decided(key) and key not in self.removed)
@@ -104,11 +109,11 @@ class _Cluster:
         return self.fleet.now(self.obj.id, "spec", "taints", key) is not None
 
     def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
-        for key, value in policy.taints.items():
+        for key, value in self._taints(policy):
             if key[1] not in EFFECTS[self.obj.id.kind] or self._stands(key):
                 continue
             new = key[1] in DISRUPTIVE and key not in self.before
-            held = allowed.holds(self.obj.id, f"taint {':'.join(key)}") if new else None
+            held = allowed.holds(self.obj.id, f"taint {taint_text(key)}") if new else None
             if held is not None:
                 yield held
                 continue
@@ -117,8 +122,8 @@ class _Cluster:
             self.removed.pop(key, None)
 
     def _remove(self, policy: ClusterTaintPolicy) -> None:
-        own = taints_by_key(self.obj.body)
-        for key in policy.taints:
+        own = taints_by_key(self.obj.kind, self.obj.body)
+        for key, _ in self._taints(policy):
             if key not in own and self._stands(key):
                 self.latched.pop(key, None)
                 self.added.pop(key, None)
@@ -131,7 +136,7 @@ class _Cluster:
         for key, name in sorted(self.latched.items()):
             yield Decision(self.obj.id, ("spec", "taints", key), self._taint(key, now), _because(name))
         if self.latched:
-            entries = [{"key": k, "effect": e, "policy": name} for (k, e), name in sorted(self.latched.items())]
+            entries = [{**taint_fields(key), "policy": name} for key, name in sorted(self.latched.items())]
             yield Decision(self.obj.id, LATCHED, entries, Because("taint policies"))
 
     def _taint(self, key: TaintKey, now: datetime) -> Tree:

@@ -29,12 +29,13 @@ from muster.fleet.policies import TaintPolicy, TaintRule
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import TAINT_POLICY
+from muster.model.kinds import TAINT_POLICY, TAINTS, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
 _KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")
+_GOING = Because("taints", text="the cluster is being deleted, so the taints that policies gave it stay as they are")
 _FROZEN = Because("budgets", text="nothing is heard of the cluster, and a budget holds: its taints stay as they are")
 _SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
 #: Where it is remembered which policy put a taint there, and a digest of the policy.
@@ -42,8 +43,8 @@ STANDING: Path = ("status", "muster", "taints")
 #: Effects that keep work away or move it; the others only advise.
 DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 
-#: A taint's identity: key and effect.
-TaintKey: TypeAlias = tuple[str, str]
+#: A taint's identity: key and effect, and on a ManagedCluster the value (empty where there is none).
+TaintKey: TypeAlias = tuple[str, ...]
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
@@ -54,7 +55,8 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     def tainted(obj: Object) -> Iterator[Decision | Held]:
         taints = _Taints.of(fleet, obj, now, failures, silence)
         decisions = list(taints.own())
-        decisions.extend(taints.of_policies(scopes))
+        if not obj.deleting:
+            decisions.extend(taints.of_policies(scopes))
         outcomes = list(taints.within(allowed, decisions))
         if uncertain:
             outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
@@ -71,7 +73,7 @@ def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
 
     def wished(obj: Object) -> Iterator[ObjectId]:
         taints = _Taints.of(fleet, obj, now, failures, silence)
-        if any(_disrupts(decision) for decision in taints.of_policies(scopes)):
+        if not obj.deleting and any(_disrupts(decision) for decision in taints.of_policies(scopes)):
             yield obj.id
 
     yield from each(fleet.clusters(), wished)
@@ -82,9 +84,25 @@ def _disrupts(decision: Decision) -> bool:
     return decision.value is not None and decision.path[2][1] in DISRUPTIVE
 
 
-def taints_by_key(body: Tree) -> Mapping[TaintKey, Tree]:
-    """Return the taints of an object, or of a derived part, by key and effect."""
-    return {(str(taint.get("key")), str(taint.get("effect"))): taint for taint in mappings_at(body, "spec", "taints")}
+def taint_key(kind: Kind, taint: Mapping[str, Tree]) -> TaintKey:
+    """Return what tells a taint from the others of a cluster of this kind."""
+    return tuple(str(taint.get(name) or "") for name in kind.list_keys.get(TAINTS, ("key", "effect")))
+
+
+def taint_fields(key: TaintKey) -> dict[str, Tree]:
+    """Return the fields that make up a key, as they are written."""
+    return {name: text for name, text in zip(("key", "effect", "value"), key, strict=False) if text}
+
+
+def taint_text(key: TaintKey) -> str:
+    """Return `dedicated:NoSelect`, or `dedicated=gpu:NoSelect`: how people write taints."""
+    name, effect, *value = key
+    return f"{name}={value[0]}:{effect}" if any(value) else f"{name}:{effect}"
+
+
+def taints_by_key(kind: Kind, body: Tree) -> Mapping[TaintKey, Tree]:
+    """Return the taints of an object, or of a derived part, by what tells them apart."""
+    return {taint_key(kind, taint): taint for taint in mappings_at(body, "spec", "taints")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +116,7 @@ class _Silence:
         """What is remembered of a taint that a policy put there."""
         if policy.id not in self._digests:
             self._digests[policy.id] = spec_digest(policy.source.spec)
-        return {"key": key[0], "effect": key[1], "policy": policy.id.name, "digest": self._digests[policy.id]}
+        return {**taint_fields(key), "policy": policy.id.name, "digest": self._digests[policy.id]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +137,12 @@ class _Taints:
         """The cluster as the last run left it."""
         previous = fleet.previous.get(obj.id)
         entries = mappings_at(previous, *map(str, STANDING))
-        standing = {(str(entry.get("key")), str(entry.get("effect"))): entry for entry in entries}
-        return cls(obj, taints_by_key(previous), standing, now, failures, silence)
+        standing = {taint_key(obj.kind, entry): entry for entry in entries}
+        return cls(obj, taints_by_key(obj.kind, previous), standing, now, failures, silence)
 
     def own(self) -> Iterator[Decision]:
         """People's taints, with the time at which they appeared."""
-        for key, taint in taints_by_key(self.obj.body).items():
+        for key, taint in taints_by_key(self.obj.kind, self.obj.body).items():
             yield self._present(key, taint.get("value") or "", _OWN)
 
     def of_policies(self, scopes: Scopes) -> Iterator[Decision]:
@@ -135,12 +153,15 @@ class _Taints:
                 continue
             base = base or scopes.base(self.obj)
             seen, watched = base, tuple[Watched, ...]()
-            if any(self._put_by(policy, (rule.key, rule.effect)) for rule in policy.taints):
+            if any(self._put_by(policy, self._key(rule)) for rule in policy.taints):
                 seen = {**base}
                 watched = watch(seen, self.silence.doubts.about(self.obj))
             scope = scopes.for_policy(policy, seen)
             for rule in policy.taints:
                 yield from self._of_rule(policy, rule, scope, scopes.clock, watched)
+
+    def _key(self, rule: TaintRule) -> TaintKey:
+        return taint_key(self.obj.kind, {"key": rule.key, "effect": rule.effect, "value": rule.value})
 
     def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
         """Whether this policy put the taint there, as it is, and has no word for silence."""
@@ -151,7 +172,7 @@ class _Taints:
         self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, clock: cel.Clock,
         watched: tuple[Watched, ...],
     ) -> Iterator[Decision]:  # fmt: skip
-        key = (rule.key, rule.effect)
+        key = self._key(rule)
         label = f"{policy.label}#{rule.key}:{rule.effect}"
         because = Because(label)
         clock.reset()
@@ -167,22 +188,25 @@ class _Taints:
             yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
 
     def within(self, allowed: Allowance, decisions: Iterable[Decision]) -> Iterator[Decision | Held]:
-        """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes."""
+        """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes.
+
+        Nor does it where the cluster itself goes: upstream's controllers leave the taints of such a one alone.
+        """
         wanted: set[object] = set()
         for decision in decisions:
             new = decision.path[2] not in self.before and decision.because is not _OWN and _disrupts(decision)
-            held = allowed.holds(self.obj.id, f"taint {':'.join(decision.path[2])}") if new else None
+            key = cast("TaintKey", decision.path[2])
+            held = allowed.holds(self.obj.id, f"taint {taint_text(key)}") if new else None
             yield held or decision
             if decision.value is not None:
                 wanted.add(decision.path[2])
-        if allowed.freezes(self.obj.id):
-            of_policies = {
-                (rule.key, rule.effect) for policy in allowed.fleet.compiled.taints for rule in policy.taints
-            }
+        frozen = _GOING if self.obj.deleting else _FROZEN if allowed.freezes(self.obj.id) else None
+        if frozen is not None:
+            of_policies = {self._key(rule) for policy in allowed.fleet.compiled.taints for rule in policy.taints}
             for key in sorted(self.before.keys() & of_policies - wanted):
-                yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), _FROZEN)
+                yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), frozen)
 
-    def kept(self, decided: set[tuple[str | tuple[str, ...], ...]]) -> Iterator[Decision]:
+    def kept(self, decided: set[Path]) -> Iterator[Decision]:
         """While a policy cannot be read, the taints that it may have added stay."""
         for key, taint in self.before.items():
             path = ("spec", "taints", key)
@@ -195,11 +219,11 @@ class _Taints:
         for decision in decided:
             if decision.value is not None:
                 key = cast("TaintKey", decision.path[2])
-                known = self.standing if decision.because in (_FROZEN, _KEPT) else self.put
+                known = self.standing if decision.because in (_FROZEN, _KEPT, _GOING) else self.put
                 if key in known and known[key] not in entries:
                     entries.append(known[key])
         if entries:
-            entries.sort(key=lambda entry: (entry["key"], entry["effect"]))
+            entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
             yield Decision(self.obj.id, STANDING, entries, Because("taints"))
 
     def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
@@ -216,7 +240,7 @@ class _Taints:
             return guards_hold(policy.guards, scope, clock) and holds(rule.when, scope, clock, rule.key, rule.at)
         except PolicyFailure as failure:
             self.failures.add(policy, failure, self.obj.id)
-            return (rule.key, rule.effect) in self.before
+            return self._key(rule) in self.before
 
 
 def _without_key(taint: Tree) -> Tree:

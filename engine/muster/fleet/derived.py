@@ -6,10 +6,12 @@ one. Only transitions change files, because decisions carry no instant but that 
 
 import hashlib
 from collections.abc import Mapping
+from copy import copy
 
+from muster.fleet.merge import element_key
 from muster.model.decision import Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import ListKeys, kind_of
+from muster.model.kinds import OPTIONAL_KEYS, ListKeys, kind_of
 from muster.model.tree import Tree
 from muster.yamlio.writing import file_text
 
@@ -45,17 +47,20 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
         last = position == len(path) - 1
         if isinstance(step, tuple):
             fields = list_keys[".".join(walked)]
-            found = next((e for e in here if tuple(e[name] for name in fields) == step), None)
+            found = next((e for e in here if element_key(e, fields) == step), None)
+            named = dict(zip(fields, step, strict=True))
             if found is None:
-                found = dict(zip(fields, step, strict=True))
+                found = {name: text for name, text in named.items() if name not in OPTIONAL_KEYS}
                 here.append(found)
             if last:
                 found.update(value)
+            found.update((name, text) for name, text in named.items() if name in OPTIONAL_KEYS and text)
             here = found
             continue
         walked.append(step)
         if last:
-            here[step] = value
+            # What is kept word for word belongs to the last run's part, and other decisions go in beside it.
+            here[step] = copy(value)
         else:
             nested: Tree = [] if isinstance(path[position + 1], tuple) else {}
             here = here.setdefault(step, nested)
@@ -71,7 +76,8 @@ def in_order(body: Tree) -> Tree:
     for dotted, fields in kind.list_keys.items():
         section, _, name = dotted.partition(".")
         if isinstance(elements := (body.get(section) or {}).get(name), list):
-            body[section] = {**body[section], name: sorted(elements, key=lambda e: [str(e.get(f)) for f in fields])}
+            ordered = sorted(elements, key=lambda e: [str(e.get(field) or "") for field in fields])
+            body[section] = {**body[section], name: ordered}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
         for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))

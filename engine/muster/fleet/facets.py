@@ -28,8 +28,9 @@ class Facets:
         if found is None:
             grouped: dict[str, list[str]] = {}
             for name, facts in self.facts.items():
-                if key in facts:
-                    grouped.setdefault(facts[key], []).append(name)
+                # A broken object counts as it was, and may say anything where a text should be.
+                if isinstance(value := facts.get(key), str):
+                    grouped.setdefault(value, []).append(name)
             found = self._index[key] = {value: frozenset(names) for value, names in grouped.items()}
         return found
 
@@ -37,7 +38,9 @@ class Facets:
         """The fact's value of each thing that has it."""
         found = self._values.get(key)
         if found is None:
-            found = self._values[key] = {name: facts[key] for name, facts in self.facts.items() if key in facts}
+            found = self._values[key] = {
+                name: value for name, facts in self.facts.items() if isinstance(value := facts.get(key), str)
+            }
         return found
 
     def having(self, key: str, value: str) -> frozenset[str]:

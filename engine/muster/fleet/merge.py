@@ -7,7 +7,7 @@ leaf, whatever the values, because then a change of one of them would silently d
 from collections.abc import Mapping
 
 from muster.model.decision import Path
-from muster.model.kinds import ListKeys
+from muster.model.kinds import OPTIONAL_KEYS, ListKeys
 from muster.model.tree import Tree
 
 #: Every part repeats these to say which object it belongs to.
@@ -18,7 +18,7 @@ def element_key(element: Tree, fields: tuple[str, ...]) -> tuple[str, ...] | Non
     """Return the key of a list element, or None where it is not a mapping or lacks a key field."""
     if not isinstance(element, dict):
         return None
-    key = tuple(element.get(field) for field in fields)
+    key = tuple(element.get(field, "" if field in OPTIONAL_KEYS else None) for field in fields)
     return key if all(isinstance(value, str) for value in key) else None  # type: ignore[return-value]
 
 

@@ -13,14 +13,17 @@ from muster.model.ids import ObjectId
 ListKeys = Mapping[str, tuple[str, ...]]
 
 _CONDITIONS: ListKeys = MappingProxyType({"status.conditions": ("type",)})
-_CLUSTER_LISTS: ListKeys = MappingProxyType(
-    {
-        "status.conditions": ("type",),
-        "spec.taints": ("key", "effect"),
-        "status.clusterClaims": ("name",),
-        "status.detections": ("source", "type"),
-    }
-)
+_CLUSTER_LISTS: ListKeys = {
+    "status.conditions": ("type",),
+    "status.clusterClaims": ("name",),
+    "status.detections": ("source", "type"),
+}
+TAINTS = "spec.taints"
+#: Karmada's taints are told apart as a node's are, Open Cluster Management's by their value too.
+_KARMADA_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect")})
+_OCM_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect", "value")})
+#: Key fields that an element may leave out, which is the same as an empty text.
+OPTIONAL_KEYS = frozenset(("value",))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +66,11 @@ _MUSTER = "muster.dev"
 _ADMISSION = "admissionregistration.k8s.io"
 
 MANAGED_CLUSTER = Kind(
-    _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_CLUSTER_LISTS, counted=True,
+    _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
     reported=("metadata", "spec", "status"),
 )  # fmt: skip
 KARMADA_CLUSTER = Kind(
-    "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_CLUSTER_LISTS, counted=True,
+    "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_KARMADA_LISTS, counted=True,
     reported=("status",),
 )  # fmt: skip
 LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))

@@ -149,6 +149,11 @@ def _available(*path: str) -> Callable[[Tree, datetime], str]:
     return cell
 
 
+def _once_accepted(cell: Callable[[Tree, datetime], str]) -> Callable[[Tree, datetime], str]:
+    """What is claimed of a cluster only once it was let in: until then nobody vouches for what its agent says."""
+    return lambda body, now: cell(body, now) if condition(body, "HubAcceptedManagedCluster") else "-"
+
+
 def _age(*path: str) -> Callable[[Tree, datetime], str]:
     def cell(body: Tree, now: datetime) -> str:
         moment = try_time(dig(body, *path))
@@ -211,10 +216,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
         Column("ACCEPTED", _accepted),
-        Column("AVAILABLE", _status(_AVAILABLE)),
-        Column("SINCE", _since(_AVAILABLE)),
+        Column("AVAILABLE", _once_accepted(_status(_AVAILABLE))),
+        Column("SINCE", _once_accepted(_since(_AVAILABLE))),
         Column("TAINTS", _taints),
-        Column("REASON", _reason(_AVAILABLE)),
+        Column("REASON", _once_accepted(_reason(_AVAILABLE))),
     ),
     "Cluster": (
         _NAME,

@@ -156,3 +156,15 @@ def test_node_pools_go_with_their_cluster(tmp_path: Path) -> None:
     assert (found["metadata"]["deletionTimestamp"], found["metadata"]["generation"]) == ("2026-01-01T12:00:00Z", 2)
     assert {c["type"]: c["status"] for c in found["status"]["conditions"]}["Finalized"] == "False"
     assert sorted(pulse["subject"] for pulse in done.pulses) == ["ManagedCluster/c1", "NodePool/c1/p"]
+
+
+def test_what_is_remembered_of_a_report_without_its_time_can_be_read_again(tmp_path: Path) -> None:
+    """The time at which it was first accepted was lost from the derived file: the report's own counts."""
+    run(tmp_path, {"fleet.yaml": FLEET, "cluster.yaml": CLUSTER, "report.yaml": report("dns", 3, 0, "True")})
+    (path,) = (tmp_path / "derived" / "adapterreports").rglob("*.yaml")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text("".join(line for line in whole.splitlines(keepends=True) if "createdTime" not in line))
+    run(tmp_path, {})
+    again = run(tmp_path, {})
+    assert path.read_text(encoding="utf-8") == whole
+    assert (again.files, again.findings) == ({}, [])

@@ -121,7 +121,10 @@ def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
         and all({"type", "status", "last_transition_time"} <= condition.keys() for condition in conditions)
         and len(conditions) == len(spec.get("conditions") or ())
     )
-    return Accepted(holder, spec, str(dig(bookkeeping, "createdTime"))) if sound else None
+    if not sound:
+        return None
+    created = dig(bookkeeping, "createdTime")
+    return Accepted(holder, spec, spec["observed_time"] if try_time(created) is None else created)
 
 
 def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
