@@ -1,6 +1,7 @@
 """`python -m tests.conformance AREA --cases DIR [--json]`: run cases of other systems' behaviour against muster.
 
-Exits with 1 if any case failed. An adapter is one module with `run(directory) -> list[Outcome]` and one line below.
+Exits with 1 if any case failed, or if there is none. An adapter is one module with `run(directory) -> list[Outcome]`
+and one line below.
 """
 
 import argparse
@@ -28,6 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print every outcome as JSON")
     options = parser.parse_args(arguments)
     outcomes = ADAPTERS[options.area](options.cases)
+    if not outcomes:
+        sys.stderr.write(f"no cases of {options.area} in {options.cases}\n")
+        return 1
     sys.stdout.write((as_json(outcomes) if options.json else "\n".join(table(outcomes))) + "\n")
     return 1 if any(outcome.status == "failed" for outcome in outcomes) else 0
 

@@ -18,7 +18,8 @@ class Outcome:
 
 
 def table(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return the lines of the table area / passed / failed / skipped, with a total, and all failures behind it."""
+    """Return the lines of the table area / passed / failed / skipped, with a total; behind it what was skipped, by
+    reason and by name, and all failures."""
     known = list(outcomes)
     counts = Counter((outcome.area, outcome.status) for outcome in known)
     areas = sorted({outcome.area for outcome in known})
@@ -30,8 +31,10 @@ def table(outcomes: Iterable[Outcome]) -> list[str]:
     lines.append(_row("total", width, total))
     share = 100 * total[2] / len(known) if known else 0.0
     lines.append(f"skipped: {share:.1f} % of {len(known)}")
-    for reason, count in sorted(Counter(o.actual for o in known if o.status == "skipped").items()):
-        lines.append(f"  {count} x {reason}")
+    skipped = [outcome for outcome in known if outcome.status == "skipped"]
+    for reason in sorted({outcome.actual for outcome in skipped}):
+        names = [outcome.name for outcome in skipped if outcome.actual == reason]
+        lines += [f"  {len(names)} x {reason}", *(f"      {name}" for name in names)]
     for outcome in known:
         if outcome.status == "failed":
             lines += [f"FAILED {outcome.name}", f"  expected {outcome.expected}", f"  actual   {outcome.actual}"]
