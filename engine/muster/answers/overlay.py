@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Agents, Past, Skipped, Snapshot, agents_of, ignored_of, past_of
+from muster.model.snapshot import Agents, Authors, Past, Skipped, Snapshot, agents_of, authors_of, ignored_of, past_of
 from muster.model.source import SourceFile
 
 
@@ -39,6 +39,11 @@ class Overlay:
     def past(self) -> Past | None:
         """What history says of the last run before the passes began."""
         return past_of(self.below)
+
+    @property
+    def authors(self) -> Authors | None:
+        """Who wrote the files of the snapshot below."""
+        return authors_of(self.below)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files of both, the written ones in place of those below."""

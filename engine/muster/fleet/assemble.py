@@ -17,6 +17,7 @@ from muster.fleet.approvals import with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
+from muster.fleet.foreign import by_kind
 from muster.fleet.heard import joined
 from muster.fleet.merge import overlay
 from muster.fleet.missed import find_missed
@@ -28,7 +29,7 @@ from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, kind_of
-from muster.model.snapshot import Snapshot
+from muster.model.snapshot import Snapshot, authors_of
 from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
@@ -99,6 +100,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         findings=tuple(findings),
         derived_files=reading.derived_files,
         derived_paths=derived_paths,
+        foreign=by_kind(reading.foreign),
+        authors=authors_of(snapshot),
     )
 
 

@@ -76,7 +76,7 @@ class Compiler:
         rule = _value(self.source.body, at)
         if f"{name}Expression" in rule:
             program = self._compile((*at, f"{name}Expression"), replace(self.environment, result=STRING))
-            return Text(program=program)
+            return Text(str(rule.get(name, "")), program)
         return Text(literal=str(rule.get(name, "")))
 
     def refuse(self, path: tuple[str | int, ...], code: str, message: str, hint: str) -> None:

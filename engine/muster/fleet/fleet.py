@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from muster.fleet.derived import derived_body
+from muster.fleet.foreign import ByKind
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type, with_params
 from muster.fleet.policies import NOTHING, Compiled
@@ -18,6 +19,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, Kind
 from muster.model.published import Memory
+from muster.model.snapshot import Authors
 from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
@@ -34,6 +36,8 @@ class Fleet:
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
     `asked`: the labels that agents ask for, by cluster: nothing of them counts until a person gives them.
+    `foreign`: people's objects of kinds that nobody knows, of which admission policies may speak; `authors`: who wrote
+    which file, None where nobody knows.
     `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
     refs could not be looked at (`muster.fleet.hearing`).
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
@@ -51,6 +55,8 @@ class Fleet:
     allowances: tuple[str, ...] = ()  # what the commits since the last run allow to be removed, in their own words
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
+    foreign: ByKind = field(default_factory=dict)
+    authors: Authors | None = None
     findings: tuple[Finding, ...] = ()
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from muster.fleet.merge import leaf_at
 from muster.model.decision import Path
-from muster.model.kinds import ListKeys, kind_of
+from muster.model.kinds import ListKeys, list_keys_of
 from muster.model.source import Part, Place
 from muster.model.tree import Tree
 from muster.yamlio.excerpt import excerpt
@@ -19,7 +19,7 @@ def place_of(parts: Iterable[Part], path: Path | tuple[str | int, ...]) -> Place
     """
     best: tuple[int, Place] = (-1, Place(""))
     for part in parts:
-        steps = plain_steps(part.body, path, kind_of(part.id).list_keys)
+        steps = plain_steps(part.body, path, list_keys_of(part.id))
         if len(steps) > best[0]:
             best = (len(steps), _locate(part, steps))
     return best[1]
@@ -28,9 +28,9 @@ def place_of(parts: Iterable[Part], path: Path | tuple[str | int, ...]) -> Place
 def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
     """Return every place at which a part sets the field itself."""
     return [
-        _locate(part, plain_steps(part.body, path, kind_of(part.id).list_keys))
+        _locate(part, plain_steps(part.body, path, list_keys_of(part.id)))
         for part in parts
-        if leaf_at(part.body, path, kind_of(part.id).list_keys)[0]
+        if leaf_at(part.body, path, list_keys_of(part.id))[0]
     ]
 
 

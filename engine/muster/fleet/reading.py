@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from muster.fleet import faults, messages
 from muster.fleet.derived import content_id
 from muster.fleet.derived_parts import derived_parts
+from muster.fleet.foreign import Foreign, foreign_objects
 from muster.fleet.heard import is_report
 from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
@@ -57,7 +58,7 @@ class Reading:
     was left out unread), in which something does not even say what it is. `stand_ins` are parts whose kind is misspelt:
     what is known of an object until it is mended; `guesses` are documents that lack a line, and what they may have
     been. `suspects` are the files in which there is anything else than objects of the fleet; `files` are all of
-    people's, each with its id.
+    people's, each with its id. `foreign` are people's objects of kinds that nobody knows.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -69,6 +70,7 @@ class Reading:
     suspects: list[Suspect] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     derived_files: dict[str, str] = field(default_factory=dict)
+    foreign: list[Foreign] = field(default_factory=list)
 
 
 def read(snapshot: Snapshot) -> Reading:
@@ -202,6 +204,8 @@ def add_body(
         if not (person and _slip(reading, place, group, name, body)):
             # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
             reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
+            if person:
+                reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
         return False
     if document.nulls:
         body = without_nulls(kind, body)

@@ -83,6 +83,8 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     broken.update(errors_of(own))
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base)
+    # Of what policies speak, nobody says that it is ignored.
+    findings = [one for one in findings if one.code != "MUS102" or one.place not in admission.judged]
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)

@@ -7,7 +7,7 @@ from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Agents, Past, Skipped, Snapshot, ignored_of, past_of
+from muster.model.snapshot import Agents, Authors, Past, Skipped, Snapshot, authors_of, ignored_of, past_of
 from muster.model.source import SourceFile
 
 
@@ -48,6 +48,11 @@ class BesideAgents:
     def past(self) -> Past | None:
         """What history says of the last run."""
         return past_of(self._below)
+
+    @property
+    def authors(self) -> Authors | None:
+        """Who wrote the files of the snapshot below."""
+        return authors_of(self._below)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""

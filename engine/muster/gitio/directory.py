@@ -14,13 +14,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import describe_link
 from muster.gitio.errors import RepositoryError
 from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.gitio.process import Git, without_location
-from muster.gitio.repository import open_repository
+from muster.gitio.repository import Repository, open_repository
 from muster.gitio.stored import Stored, blob_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
@@ -77,13 +78,24 @@ class DirectorySnapshot:
     @cached_property
     def past(self) -> History | None:
         """What history says of the last run; None outside a work tree, and in a folder of another repository."""
+        repository = self._repository
+        return None if repository is None else history_of(repository)
+
+    @cached_property
+    def authors(self) -> CommitAuthors | None:
+        """Who wrote the files: what is not committed, whoever works here. None as for `past`."""
+        repository = self._repository
+        return None if repository is None else authors_on_head(repository)
+
+    @cached_property
+    def _repository(self) -> Repository | None:
+        """The repository whose work tree the directory is."""
         try:
             repository = open_repository(self._path, self._environ)
         except RepositoryError:
             return None
-        if repository.worktree is None or repository.worktree.resolve() != self._path.resolve():
-            return None
-        return history_of(repository)
+        same = repository.worktree is not None and repository.worktree.resolve() == self._path.resolve()
+        return repository if same else None
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files, sorted by path."""

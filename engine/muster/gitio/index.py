@@ -5,6 +5,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
+from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import Entry, choose, matters
 from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
@@ -56,6 +57,11 @@ class IndexSnapshot:
     def past(self) -> History | None:
         """What history says of the last run."""
         return history_of(self._repository)
+
+    @cached_property
+    def authors(self) -> CommitAuthors:
+        """Who wrote the files: what is staged, whoever commits it."""
+        return authors_on_head(self._repository)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the staged data files, sorted by path."""

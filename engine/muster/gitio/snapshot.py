@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.authors import CommitAuthors
 from muster.gitio.entries import choose
 from muster.gitio.history import History
 from muster.gitio.objects import Objects
@@ -62,6 +63,11 @@ class CommitSnapshot:
     def past(self) -> History:
         """What history says of the last run."""
         return History(self._repository, self._commit)
+
+    @cached_property
+    def authors(self) -> CommitAuthors:
+        """Who wrote the files."""
+        return CommitAuthors(self._repository, self._commit)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""

@@ -179,7 +179,19 @@ _TABLE = (
          "The policy has the name of a built-in one, which then does not apply. Nothing to do where that is meant."),
     Code("MUS320", _E, "refused by an admission policy",
          "A ValidatingAdmissionPolicy does not allow what this revision makes of the object. The message is the "
-         "policy's. With the action Warn it is a warning, with Audit a note."),
+         "policy's. With the action Warn it is a warning, with Audit a note. An object of a kind that muster does not "
+         "know has no derived state to keep: the document stands as it is until it or the policy is mended."),
+    Code("MUS321", _W, "policy that matches nothing",
+         "A ValidatingAdmissionPolicy is in force and speaks of no object of the repository, nor of any kind of which "
+         "there could be one: not of muster's kinds, not of Kubernetes' own, not of one that a "
+         "CustomResourceDefinition of the repository defines. Files ask for no subresource and never CONNECT."),
+    Code("MUS322", _N, "note of an admission policy",
+         "An auditAnnotation of a ValidatingAdmissionPolicy has something to say of the object. On a live hub it goes "
+         "into the API server's audit log."),
+    Code("MUS323", _E, "policy that asks an authorizer",
+         "A ValidatingAdmissionPolicy reads `authorizer`, as an API server offers it. A repository has none: who may "
+         "change what is for the git host to say, by owners of paths and protected branches. The policy is not in "
+         "force, as with any other mistake in it; nothing is said at the objects."),
     # -- 4xx: deciding
     Code("MUS401", _E, "expression failed",
          "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "

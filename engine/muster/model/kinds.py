@@ -64,6 +64,7 @@ _OCM = "cluster.open-cluster-management.io"
 _HIVE = "hive.openshift.io"
 _MUSTER = "muster.dev"
 _ADMISSION = "admissionregistration.k8s.io"
+_ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
 
 MANAGED_CLUSTER = Kind(
     _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
@@ -112,9 +113,11 @@ CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
 CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
     _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
 )
-VALIDATING_ADMISSION_POLICY = Kind(_ADMISSION, ("v1",), "ValidatingAdmissionPolicy", "validatingadmissionpolicies")
+VALIDATING_ADMISSION_POLICY = Kind(
+    _ADMISSION, _ADMISSION_VERSIONS, "ValidatingAdmissionPolicy", "validatingadmissionpolicies"
+)
 VALIDATING_ADMISSION_POLICY_BINDING = Kind(
-    _ADMISSION, ("v1",), "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
+    _ADMISSION, _ADMISSION_VERSIONS, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
 )
 FLEET = Kind(_MUSTER, ("v1alpha1",), "Fleet", "fleets")
 CONDITION_POLICY = Kind(_MUSTER, ("v1alpha1",), "ConditionPolicy", "conditionpolicies")
@@ -147,3 +150,9 @@ BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL}
 def kind_of(id_: ObjectId) -> Kind:
     """Return the registry's entry for an id. KeyError for a kind that is not in it."""
     return BY_GROUP_KIND[id_.group, id_.kind]
+
+
+def list_keys_of(id_: ObjectId) -> ListKeys:
+    """Return how the lists of an object merge; no list by key for a kind that is not in the registry."""
+    kind = BY_GROUP_KIND.get((id_.group, id_.kind))
+    return {} if kind is None else kind.list_keys

@@ -6,7 +6,7 @@ implementations live in `muster.gitio`.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from muster.model.source import SourceFile
 
@@ -72,6 +72,33 @@ class Past(Protocol):
 
     def below(self, folder: str) -> Iterator[SourceFile]:
         """Yield every file that the last run read under a folder."""
+
+
+class Author(NamedTuple):
+    """Who wrote something, as git says: nobody has proved it."""
+
+    name: str
+    mail: str
+
+
+class Authors(Protocol):
+    """Who wrote the files of a snapshot.
+
+    A snapshot has one as its attribute `authors` where git knows. Asking may cost a walk through history: it is asked
+    only where a policy wants to know.
+    """
+
+    def of(self, files: Mapping[str, str]) -> Author | None:
+        """Return who changed any of these files last; None where that is not known.
+
+        `files` has the id of each by path, empty where the file is gone.
+        """
+
+
+def authors_of(snapshot: "Snapshot") -> Authors | None:
+    """Return who wrote the files of a snapshot; None where nobody knows."""
+    authors: Authors | None = getattr(snapshot, "authors", None)
+    return authors
 
 
 def past_of(snapshot: "Snapshot") -> Past | None:

@@ -4,32 +4,33 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from muster import cel
-from muster.fleet.admission.policies import Admissions, Binding, Validation
-from muster.fleet.admission.request import Request, requests
+from muster.fleet.admission.foreigners import Foreigners, foreign_requests
+from muster.fleet.admission.messages import noted, refused, short
+from muster.fleet.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
+from muster.fleet.admission.request import NOBODY, Request, requests
+from muster.fleet.admission.resources import Resource
+from muster.fleet.admission.surroundings import Surroundings
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
 from muster.fleet.lazy import PolicyScope, cost_share
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
-from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.source import Place
 from muster.model.tree import Tree
-
-_PARAM_NOT_FOUND = "no object matches spec.paramRef of {}, so nobody can say what is allowed"
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
     """What policies make of a revision: its objects without the reports that are refused, what is wrong with those, and
-    what else is refused."""
+    what else is refused. `judged` are the places of the objects of unknown kinds that policies speak of."""
 
     objects: Mapping[ObjectId, Object]
     unheard: tuple[Finding, ...] = ()
     refused: tuple[Finding, ...] = ()
+    judged: frozenset[Place] = frozenset()
 
 
 def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission:
@@ -41,12 +42,17 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
     if not admissions.bindings:
         return Admission(fleet.objects)
     objects, unheard = dict(fleet.objects), list[Finding]()
+    foreigners = Foreigners.of(fleet)
+    surroundings = Surroundings(fleet, foreigners)
+    earlier = None if base is None else Foreigners.of(base)
+    spoken_of = _spoken_of(foreigners, earlier, admissions)
 
     def judged(request: Request) -> Iterator[Finding]:
-        found = list(_of_request(fleet, admissions, request))
+        found = list(_of_request(surroundings, admissions, request))
         obj = request.object
-        if obj is not None and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
-            left, dropped = heard(obj, _Judge(fleet, admissions, request))
+        ours = obj is not None and obj.id in fleet.objects
+        if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
+            left, dropped = heard(obj, _Judge(surroundings, admissions, request))
             if dropped:
                 unheard.extend(dropped)
                 del objects[obj.id]
@@ -55,72 +61,120 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
                 if obj.kind is MANAGED_CLUSTER:  # as it was accepted, also automatically
                     left = replace(left, body={**left.body, "spec": obj.spec})
                 objects[obj.id] = left
-                found = list(_of_request(fleet, admissions, replace(request, object=left)))
+                found = list(_of_request(surroundings, admissions, replace(request, object=left)))
         yield from found
 
-    refused = tuple(each(requests(fleet, base), judged))
-    return Admission(objects, tuple(unheard), refused)
+    known = each(requests(fleet, base), judged)
+    foreign = each(foreign_requests(foreigners, earlier, spoken_of), lambda asked: judged(asked.request()))
+    said = (*known, *foreign)
+    return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
+
+
+def _spoken_of(now: Foreigners, base: Foreigners | None, admissions: Admissions) -> list[Resource]:
+    """The unknown kinds that some binding speaks of, by group and kind."""
+    kinds = {*now.fleet.foreign, *(base.fleet.foreign if base is not None else ())}
+    known = (now.resources.of(*kind) for kind in sorted(kinds))
+    bindings = admissions.bindings
+    return [
+        resource for resource in known
+        if any(one.policy.match.covers(resource) and one.match.covers(resource) for one in bindings)
+    ]  # fmt: skip
+
+
+def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> frozenset[Place]:
+    """Where the objects of unknown kinds stand that policies judge, or read as parameters."""
+    kinds = {(resource.group, resource.kind) for resource in spoken_of}
+    kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
+    if kinds:
+        kinds.add(("", "Namespace"))
+    found = (one for kind in kinds for one in fleet.foreign.get(kind, ()))
+    return frozenset(Place(one.source.label, one.line, 1) for one in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
     """Asks the policies about another form of the object that a request is about."""
 
-    fleet: Fleet
+    surroundings: Surroundings
     admissions: Admissions
     request: Request
 
     def __call__(self, obj: Object) -> list[Finding]:
         """Return what is refused of it."""
-        found = _of_request(self.fleet, self.admissions, replace(self.request, object=obj))
+        found = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
         return [one for one in found if one.severity is Severity.ERROR]
 
 
-def _of_request(fleet: Fleet, admissions: Admissions, request: Request) -> Iterator[Finding]:
+def _of_request(around: Surroundings, admissions: Admissions, request: Request) -> Iterator[Finding]:
     for binding in admissions.bindings:
-        if binding.policy.match.matches(request) and binding.match.matches(request):
-            yield from _judged(fleet, binding, request)
+        if all(match.matches(request, around.namespace_labels) for match in (binding.policy.match, binding.match)):
+            yield from _judged(around, binding, request)
 
 
-def _judged(fleet: Fleet, binding: Binding, request: Request) -> Iterator[Finding]:
-    found, missing = _params(fleet, binding, request)
-    if missing:
-        yield _refused(binding, request, _PARAM_NOT_FOUND.format(binding.source.id))
-    for params in found:
-        yield from _of_policy(binding, request, _scope(fleet, binding, request, params))
+def _judged(around: Surroundings, binding: Binding, request: Request) -> Iterator[Finding]:
+    params = around.params(binding, request)
+    if params.refused and binding.policy.strict:
+        yield _refused(binding, request, params.refused)
+    for body in params.bodies:
+        yield from _of_policy(binding, request, _scope(around, binding, request, body))
 
 
-def _scope(fleet: Fleet, binding: Binding, request: Request, params: Tree) -> PolicyScope:
+def _scope(around: Surroundings, binding: Binding, request: Request, params: Tree) -> PolicyScope:
+    user = around.user(request) if binding.policy.asks_who else NOBODY
     variables: dict[str, object] = {
         "object": None if request.object is None else request.object.body,
         "oldObject": None if request.old is None else request.old.body,
         "derived": request.derived,
-        "request": request.tree(),
+        "request": request.tree(user),
         "params": params,
-        "namespaceObject": None,
+        "namespaceObject": around.namespace(request),
     }
-    settings = fleet.settings
-    share = cost_share(settings.policy_cost, settings.expression_cost, len(fleet.objects))
+    settings = around.fleet.settings
+    share = cost_share(settings.policy_cost, settings.expression_cost, len(around.fleet.objects))
     return PolicyScope(variables, binding.policy.variables, share)
 
 
 def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
     policy = binding.policy
-    for name, guard in policy.guards:
-        outcome = _outcome(guard, scope)
-        if isinstance(outcome, str):
-            if policy.strict:
-                yield _refused(binding, request, f"matchCondition {name} failed: {outcome}")
-            return
-        if not outcome:
-            return
+    unsaid = _unmatched(policy, scope)
+    if unsaid is not None:
+        if unsaid and policy.strict:
+            yield _refused(binding, request, unsaid)
+        return
     for rule in policy.validations:
         outcome = _outcome(rule.holds, scope)
         if isinstance(outcome, str):
             if policy.strict:
-                yield _refused(binding, request, f"the expression {_short(rule.expression)} failed: {outcome}")
+                yield _refused(binding, request, f"the expression {short(rule.expression)} failed: {outcome}")
         elif not outcome:
             yield _refused(binding, request, _message(rule, scope))
+    yield from _noted(binding, request, scope)
+
+
+def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
+    """Why the policy says nothing of the object: empty where a match condition does not hold, else which one failed;
+    None where all of them hold. One that does not hold counts before one that fails, as upstream."""
+    failed = None
+    for name, guard in policy.guards:
+        outcome = _outcome(guard, scope)
+        if isinstance(outcome, str):
+            failed = failed or f"matchCondition {name} failed: {outcome}"
+        elif not outcome:
+            return ""
+    return failed
+
+
+def _noted(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
+    """What the policy notes for the record. One that fails counts as a violation where failures do."""
+    policy, said = binding.policy, dict[str, str]()
+    for key, program in policy.notes:
+        result = program.run(scope, budget=scope.budget)
+        if result.error is not None:
+            if policy.strict:
+                yield _refused(binding, request, f"the audit annotation {key} failed: {result.error}")
+        elif isinstance(result.value, str) and result.value.strip():
+            said[key] = result.value
+    yield from noted(policy.id, request.id, request.object, binding.source, said)
 
 
 def _outcome(program: cel.Program, scope: PolicyScope) -> bool | str:
@@ -138,44 +192,8 @@ def _message(rule: Validation, scope: PolicyScope) -> str:
         text = said.value if said.error is None and isinstance(said.value, str) else ""
         if text.strip() and "\n" not in text:
             return text
-    return rule.message.literal or f"failed expression: {_short(rule.expression)}"
-
-
-def _short(expression: str) -> str:
-    text = " ".join(expression.split())
-    return text if len(text) <= 200 else f"{text[:199]}…"
-
-
-def _params(fleet: Fleet, binding: Binding, request: Request) -> tuple[list[Tree], bool]:
-    """The objects that the policy reads as `params`, one after the other; whether it is refused for want of any."""
-    kind, ref = binding.policy.param_kind, binding.param_ref
-    if kind is None or not ref:
-        return [None], False
-    namespace = str(ref.get("namespace") or request.id.namespace) if kind.namespaced else ""
-    if "name" in ref:
-        ids = [kind.id(str(ref["name"]), namespace)]
-        found = [fleet.objects[id_].body for id_ in ids if _usable(fleet, id_)]
-    else:
-        selector = LabelSelector.parse(ref.get("selector"))
-        found = [
-            obj.body for obj in fleet.of(kind) if obj.id.namespace == namespace and selector.matches(obj.labels)
-        ]  # fmt: skip
-    return found, not found and ref.get("parameterNotFoundAction") != "Allow"
-
-
-def _usable(fleet: Fleet, id_: ObjectId) -> bool:
-    return id_ in fleet.objects and id_ not in fleet.broken
+    return rule.message.literal or f"failed expression: {short(rule.expression)}"
 
 
 def _refused(binding: Binding, request: Request, message: str) -> Finding:
-    obj = request.object
-    place = place_of(obj.parts, ("metadata", "name")) if obj else place_of(binding.source.parts, ("metadata", "name"))
-    gone = "" if obj else f"{request.id} cannot be removed: "
-    return finding(
-        "MUS320",
-        f"{gone}{' '.join(message.split())}",
-        place,
-        hint=f"{binding.policy.id} says so",
-        object_=request.id,
-        severity=binding.severity,
-    )
+    return refused(binding.policy.id, binding.severity, request.id, request.object, binding.source, message)

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from muster.fleet.admission.resources import Resource, resource_of
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
-from muster.model.kinds import Kind, kind_of
+from muster.model.kinds import kind_of
 from muster.model.tree import Tree
+
+#: What is said of who asks, where nobody knows: no name, no groups.
+NOBODY: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class Request:
     """
 
     id: ObjectId
+    resource: Resource
     operation: str
     version: str
     object: Object | None
@@ -25,26 +30,36 @@ class Request:
     derived: Tree
 
     @property
-    def kind(self) -> Kind:
-        """The object's kind."""
-        return kind_of(self.id)
+    def is_namespace(self) -> bool:
+        """Whether it asks about a Namespace itself."""
+        return (self.resource.group, self.resource.kind) == ("", "Namespace")
 
     @property
     def labels(self) -> tuple[Mapping[str, str], ...]:
         """The labels of both sides."""
         return tuple(side.labels for side in (self.object, self.old) if side is not None)
 
-    def tree(self) -> Tree:
-        """As expressions see it: `request`, less who asks, because git does not say."""
-        kind, version = self.kind, self.version
+    def tree(self, user: Mapping[str, Tree]) -> Tree:
+        """As expressions see it: `request`. An object without a namespace has none, as upstream."""
+        group, version = self.resource.group, self.version
+        kind = {"group": group, "version": version, "kind": self.resource.kind}
+        resource = {"group": group, "version": version, "resource": self.resource.plural}
         return {
             "operation": self.operation,
             "name": self.id.name,
-            "namespace": self.id.namespace,
-            "kind": {"group": kind.group, "version": version, "kind": kind.name},
-            "resource": {"group": kind.group, "version": version, "resource": kind.plural},
+            **({"namespace": self.id.namespace} if self.id.namespace else {}),
+            "kind": kind,
+            "requestKind": kind,
+            "resource": resource,
+            "requestResource": resource,
             "dryRun": False,
+            "userInfo": user,
         }
+
+
+def operation(obj: Object | None, old: Object | None) -> str:
+    """Return what a revision does to an object."""
+    return "DELETE" if obj is None else "CREATE" if old is None else "UPDATE"
 
 
 def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
@@ -56,10 +71,11 @@ def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
     known = base.objects if base is not None else {}
     for id_ in sorted({*fleet.objects, *known}):
         obj, old = fleet.objects.get(id_), known.get(id_)
-        if id_ in fleet.broken or (obj is None and fleet.uncertain(kind_of(id_))):
+        kind = kind_of(id_)
+        if id_ in fleet.broken or (obj is None and fleet.uncertain(kind)):
             continue
         if obj is None and old is not None and all(part.source.ref for part in old.parts):
             continue  # an agent that fell silent removes nothing
         parts = [part for side in (obj, old) if side is not None for part in side.parts]
-        operation = "DELETE" if obj is None else "CREATE" if old is None else "UPDATE"
-        yield Request(id_, operation, parts[0].version, obj, old, fleet.previous.get(id_) or {})
+        version, derived = parts[0].version, fleet.previous.get(id_) or {}
+        yield Request(id_, resource_of(kind), operation(obj, old), version, obj, old, derived)
