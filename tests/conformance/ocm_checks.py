@@ -113,7 +113,7 @@ def _finalizers(expected: Json, fleet: CaseFleet, run: muster.Run) -> Iterator[P
 
 #: What a text of upstream's is about, and what our finding about it says.
 _TEXTS: tuple[tuple[str, str], ...] = (
-    (r".*\burl\b.*", r"\burl\b"),
+    (r".*(\burl\b|https?://).*", r"\burl\b"),
     (r".*\b(name|metadata\.name)\b.*", r"\bname\b"),
     (r".*\bselector\b.*", r"selector"),
 )
