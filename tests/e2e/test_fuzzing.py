@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.fuzzing import by_place, faults
 
-ONCE_FATAL = (2, 93, 122, 290, 521)
+ONCE_FATAL = (2, 93, 122, 290, 521, 100453, 101131, 101754)
 
 
 @pytest.mark.parametrize("seeds", [range(10), range(10, 20), ONCE_FATAL], ids=["first", "second", "once fatal"])

@@ -233,7 +233,7 @@ _ORDER = {
 
 def _word(change: Change) -> str | None:
     kind = change.object.kind
-    if change.after and change.after.split()[0] == change.before.partition(" ")[0]:
+    if change.after and change.after.partition(" ")[0] == change.before.partition(" ")[0]:
         return None  # the status is the same, only its reason is not
     if not change.field and kind in _NOUNS and not change.after:
         return "removed"

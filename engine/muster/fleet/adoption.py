@@ -178,7 +178,7 @@ def _of_status(kind: Kind, status: Tree) -> Tree:
     """What of a status muster decides as the hub's controllers did; the rest is somebody's report."""
     fields, types = _STATUS.get(kind, ((), ()))
     found = {name: status[name] for name in fields if name in status}
-    if conditions := [c for c in mappings_at(status, _CONDITIONS) if c.get("type") in types]:
+    if conditions := [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]:
         found[_CONDITIONS] = conditions
     return found
 
@@ -193,7 +193,7 @@ def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
     taints = [taint for taint in mappings_at(body, "spec", "taints") if taint.get("timeAdded") is not None]
     status: Tree = {}
     conditions = mappings_at(body, "status", "conditions")
-    if found := [c for c in conditions if c.get("type") in deciders.conditions and "lastTransitionTime" in c]:
+    if found := [c for c in conditions if str(c.get("type")) in deciders.conditions and "lastTransitionTime" in c]:
         status["conditions"] = found
     own: Tree = {}
     if actions := [action for action in dig(body, "status", "remedyActions") or () if isinstance(action, str)]:
