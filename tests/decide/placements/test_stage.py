@@ -199,6 +199,27 @@ def test_a_misconfigured_placement_keeps_its_decisions(repository: Repository, s
     assert done.chosen == {"web": "b"}, "but a denied cluster leaves all the same"
 
 
+@pytest.mark.parametrize(
+    ("sets", "bound", "reason"),
+    [
+        ([], False, "NoManagedClusterSetBindings"),
+        (["others"], True, "NoIntersection"),
+        ([], True, "NoManagedClusterMatched"),
+    ],
+)
+def test_a_misconfigured_placement_that_has_chosen_nothing_names_the_first_reason(
+    repository: Repository, sets: list[str], bound: bool, reason: str
+) -> None:
+    """As any Placement does: what is missing before its spec matters comes first."""
+    if not bound:
+        repository.write("ManagedClusterSetBinding-apps-global.yaml", None)
+    wrong = {"clusterSets": sets, "tolerations": [{"key": "k", "operator": "Exists", "value": "v"}]}
+    repository.placement("web", wrong)
+    done = repository.evaluate()
+    assert done.condition("Placement", "web", "PlacementMisconfigured")[0] == "True"
+    assert done.condition("Placement", "web", "PlacementSatisfied")[:2] == ("False", reason)
+
+
 def test_an_expression_that_does_not_compile_is_shown_at_its_place(repository: Repository) -> None:
     repository.placement("web")
     repository.evaluate()

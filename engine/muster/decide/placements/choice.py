@@ -53,7 +53,7 @@ class Contest:
         standing: frozenset[str],
     ) -> "Contest":
         """Apply sets and predicates; `standing` is what the last run chose."""
-        found = eligible(candidates, id_.namespace, request, predicates, standing)
+        found = eligible(candidates, id_.namespace, request.cluster_sets, predicates, standing)
         return cls(id_, request, candidates, found, standing, Patience(request.tolerations))
 
     @cached_property

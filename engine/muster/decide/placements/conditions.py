@@ -16,7 +16,8 @@ class Said(NamedTuple):
 
 
 def satisfied(eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int) -> Said:
-    """Say whether as many clusters are chosen as are wanted; the first reason that applies."""
+    """Say whether as many clusters are chosen as are wanted; the first reason that applies. So it is where a choice
+    is kept because the Placement is misconfigured, too."""
     if not selected:
         if not eligible.bound:
             message = "No valid ManagedClusterSetBindings found in placement namespace"
@@ -27,12 +28,6 @@ def satisfied(eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | N
         if not eligible.available:
             message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
             return Said("False", "AllManagedClusterSetsEmpty", message)
-    return of_number(wanted, selected)
-
-
-def of_number(wanted: int | None, selected: int) -> Said:
-    """The same where nothing is known but the numbers: of a choice that is kept."""
-    if not selected:
         return Said("False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate")
     if wanted is None or selected >= wanted:
         return Said("True", "AllDecisionsScheduled", "All cluster decisions scheduled")

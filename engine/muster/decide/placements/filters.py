@@ -11,7 +11,7 @@ from itertools import filterfalse
 from muster import cel
 from muster.decide.placements.candidates import Candidates
 from muster.fleet.lazy import cost_share
-from muster.fleet.placements import Patience, Predicate, Request, Taint
+from muster.fleet.placements import Patience, Predicate, Taint
 from muster.fleet.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
 
 _NONE: frozenset[str] = frozenset()
@@ -35,17 +35,17 @@ class Eligible:
 def eligible(
     candidates: Candidates,
     namespace: str,
-    request: Request,
+    cluster_sets: tuple[str, ...],
     predicates: Iterable[Predicate],
     standing: frozenset[str],
 ) -> Eligible:
-    """Apply sets and predicates.
+    """Apply sets and predicates. Without `cluster_sets`, every set that is bound counts.
 
     While a set or binding has an error in it, the clusters that stand chosen count as available: whether they left the
     set is not known.
     """
     bindings = candidates.bindings.get(namespace, ())
-    sets = tuple(name for name in bindings if not request.cluster_sets or name in request.cluster_sets)
+    sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
     available = _NONE.union(*(candidates.members(name) for name in sets))
     if _in_doubt(candidates, namespace, sets):
         available |= standing & candidates.objects.keys()

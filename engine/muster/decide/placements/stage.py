@@ -7,8 +7,9 @@ cluster that leaves is told by a decision of the Placement with the value None, 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from muster.decide.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, of_number, satisfied
+from muster.decide.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, satisfied
 from muster.decide.placements.contests import Chosen, Contests, hold, is_paused
+from muster.decide.placements.filters import eligible
 from muster.decide.placements.groups import group_status, shards_of
 from muster.decide.placements.reasons import Reason, reason_of, removal_of
 from muster.decide.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
@@ -79,7 +80,9 @@ def _unscheduled(fleet: Fleet, contests: Contests, obj: Object, now: datetime) -
     yield from _decisions(fleet, contests, obj.id, shards, _KEPT)
     yield from _numbers(obj.id, shards, _KEPT)
     if not paused:
-        said = of_number(compiled.wanted, len(selected))
+        sets = tuple(dig(obj.spec, "clusterSets") or ())
+        found = eligible(contests.candidates, obj.id.namespace, sets, (), frozenset(selected))
+        said = satisfied(found, sets, compiled.wanted, len(selected))
         yield from _conditions(fleet, obj.id, said, misconfigured(compiled.error), now)
     else:
         for type_, before in fleet.conditions_before(obj.id).items():
