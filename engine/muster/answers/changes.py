@@ -217,8 +217,10 @@ _ORDER = {
     "Unknown": 0,
     "unavailable": 1,
     "not ready": 1,
+    "not reconciled": 1,
     "available": 2,
     "ready": 2,
+    "reconciled": 2,
     "accepted": 3,
     "denied": 3,
     "discarded": 3,
@@ -246,6 +248,8 @@ def _word(change: Change) -> str | None:
         return _BUCKET_WORDS[change.after]
     if change.field == "condition Ready" and change.after and kind != "ClusterDeployment":
         return {"True": "ready", "False": "not ready"}.get(change.after, change.after)
+    if change.field == "condition Reconciled" and change.after:
+        return {"True": "reconciled", "False": "not reconciled"}.get(change.after, change.after)
     if change.field == "report" and change.after:
         return "accepted"
     if change.field == "condition HubAcceptedManagedCluster" and change.after:

@@ -18,6 +18,7 @@ from muster.fleet.builtin import builtin_objects
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 from muster.fleet.policies import type_of
+from muster.fleet.vocabulary import NAMES
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CLUSTER_CLAIM,
@@ -98,7 +99,9 @@ class Deciders:
             for action in obj.spec.get("actions") or ():
                 remedies.setdefault(str(action), []).append((obj.id.name, clusters))
         types = frozenset(type_of(obj) for obj in _of(known, CONDITION_POLICY))
-        return cls(types | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()})
+        return cls(
+            types | NAMES | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()}
+        )
 
     def decide_taint(self, kind: Kind, taint: Tree) -> bool:
         """Whether a taint in a cluster's file is a policy's: a hub's past, and nobody's wish.

@@ -25,6 +25,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import Reading, read
 from muster.fleet.settings import settings_of
+from muster.fleet.vocabulary import in_vocabulary, moved
 from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -83,6 +84,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     objects, previous = with_adopted(objects, previous)
     settings, unsettled = settings_of(objects, previous, broken, unidentified=unidentified, obeying=obeying)
     findings.extend(unsettled)
+    builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in objects}
+    previous = moved(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)
     findings.extend(unbound)
@@ -90,7 +93,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         objects=objects,
         previous=previous,
         settings=settings,
-        builtin={id_: obj for id_, obj in builtin_objects().items() if id_ not in objects},
+        builtin=builtin,
         broken=frozenset(broken),
         undeclared=frozenset(undeclared),
         unidentified=unidentified,

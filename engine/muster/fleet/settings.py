@@ -81,6 +81,11 @@ class Settings:
         """Whether clusters are accepted of which no person has said yes or no."""
         return self.get("registration", "autoAccept") is True
 
+    @property
+    def reconciled(self) -> bool:
+        """Whether HyperFleet's conditions are called as its API calls them today, and not as the seed does."""
+        return bool(self.get("hyperfleet", "vocabulary") == "reconciled")
+
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy of that name; they win over the policy's own."""
         value = self.get("policyParams", policy)

@@ -36,6 +36,7 @@ from muster.fleet.remedies import Remedy, compile_remedy, lint_remedy
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.sets import set_findings
 from muster.fleet.taint_policies import taint_policy_findings
+from muster.fleet.vocabulary import NAMES, seed_name
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -227,7 +228,7 @@ def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement],
 
 #: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the
 #: built-in one by name (seed 004: "keep `Available` and `Ready` with our current logic").
-_RESERVED = frozenset({"Available", "Ready"})
+_RESERVED = NAMES
 
 
 def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
@@ -256,7 +257,7 @@ def _is_builtin(policy: ConditionPolicy) -> bool:
     if policy.source.parts[0].layer is Layer.BUILTIN:
         return True
     namesake = builtin_objects().get(policy.id)
-    return namesake is not None and type_of(namesake) == policy.type
+    return namesake is not None and seed_name(type_of(namesake)) == seed_name(policy.type)
 
 
 def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:

@@ -50,17 +50,22 @@ def condition(body: Tree, type_: str) -> Tree:
     return next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == type_), {})
 
 
-def _status(type_: str) -> Callable[[Tree, datetime], str]:
-    return lambda body, _now: str(condition(body, type_).get("status", "-"))
+def _either(body: Tree, types: tuple[str, ...]) -> Tree:
+    """The first condition that is there of those that are one in different vocabularies."""
+    return next((found for type_ in types if (found := condition(body, type_))), {})
 
 
-def _reason(type_: str) -> Callable[[Tree, datetime], str]:
-    return lambda body, _now: str(condition(body, type_).get("reason") or "-")
+def _status(*types: str) -> Callable[[Tree, datetime], str]:
+    return lambda body, _now: str(_either(body, types).get("status", "-"))
 
 
-def _since(type_: str) -> Callable[[Tree, datetime], str]:
+def _reason(*types: str) -> Callable[[Tree, datetime], str]:
+    return lambda body, _now: str(_either(body, types).get("reason") or "-")
+
+
+def _since(*types: str) -> Callable[[Tree, datetime], str]:
     def cell(body: Tree, now: datetime) -> str:
-        moment = try_time(condition(body, type_).get("lastTransitionTime"))
+        moment = try_time(_either(body, types).get("lastTransitionTime"))
         return "-" if moment is None else age(moment, now)
 
     return cell
@@ -269,10 +274,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAMESPACE,
         _NAME,
         Column("GENERATION", _text("metadata", "generation")),
-        Column("READY", _status("Ready")),
-        Column("AVAILABLE", _status("Available")),
-        Column("SINCE", _since("Ready")),
-        Column("REASON", _reason("Ready")),
+        Column("READY", _status("Ready", "Reconciled")),
+        Column("AVAILABLE", _status("Available", "LastKnownReconciled")),
+        Column("SINCE", _since("Ready", "Reconciled")),
+        Column("REASON", _reason("Ready", "Reconciled")),
     ),
     "ClusterPool": (
         _NAMESPACE,

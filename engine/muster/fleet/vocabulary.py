@@ -1,0 +1,112 @@
+"""HyperFleet's two vocabularies: what the conditions are called in which it joins what adapters say.
+
+The seed calls them Available and Ready. HyperFleet's API has renamed them since (v0.3.0), and
+`Fleet.spec.hyperfleet.vocabulary: reconciled` follows it: LastKnownReconciled and Reconciled. The rules are the same;
+the built-in policies that decide these conditions, and those that read them, speak the fleet's vocabulary. A fleet that
+changes it keeps what it had: the conditions of the last run count under their new names, with their times, so no timer
+starts again.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from muster.fleet.objects import Object
+from muster.fleet.settings import Settings
+from muster.model.ids import ObjectId
+from muster.model.kinds import CONDITION_POLICY, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL
+from muster.model.tree import Tree, mapping_at, mappings_at
+
+#: The built-in policies that decide the conditions, and the seed's names for these.
+_DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}
+#: The seed's name and today's.
+_TODAY: Final = {"Available": "LastKnownReconciled", "Ready": "Reconciled"}
+_SEED: Final = {today: seed for seed, today in _TODAY.items()}
+#: What these conditions are called, in either vocabulary.
+NAMES: Final = frozenset((*_TODAY, *_SEED))
+_SPEAK: Final = frozenset((*_DECIDED, "adapters-pulses"))
+_KINDS: Final = frozenset((kind.group, kind.name) for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL))
+#: How policies read conditions of the object, as opposed to those of adapters' reports.
+_READ: Final = (
+    re.compile(r"(?P<before>\b(?:previous|conditions)(?:\[|, )')(?P<name>Available|Ready)(?P<after>')"),
+    re.compile(r"(?P<before>')(?P<name>Available|Ready)(?P<after>' in (?:previous|conditions)\b)"),
+)
+
+
+def seed_name(type_: str) -> str:
+    """Return what the seed calls a condition."""
+    return _SEED.get(type_, type_)
+
+
+def in_vocabulary(builtin: Mapping[ObjectId, Object], settings: Settings) -> Mapping[ObjectId, Object]:
+    """Return the built-in objects as they speak in the fleet's vocabulary."""
+    if not settings.reconciled:
+        return builtin
+    return {id_: _translated(obj) if id_.name in _SPEAK else obj for id_, obj in builtin.items()}
+
+
+def _translated(obj: Object) -> Object:
+    spec = _spoken(obj.spec)
+    if "type" in spec:
+        spec["type"] = _TODAY[spec["type"]]
+    # The file says the same in both vocabularies, and who knows a policy by its file must not take one for the other.
+    parts = tuple(replace(part, source=replace(part.source, oid=f"{part.source.oid}+reconciled")) for part in obj.parts)
+    return replace(obj, body={**obj.body, "spec": spec}, parts=parts)
+
+
+def _spoken(value: Tree) -> Tree:
+    if isinstance(value, dict):
+        return {name: _spoken(child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_spoken(child) for child in value]
+    if isinstance(value, str):
+        for pattern in _READ:
+            value = pattern.sub(lambda found: f"{found['before']}{_TODAY[found['name']]}{found['after']}", value)
+    return value
+
+
+def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:
+    """Return what the last run derived, with the conditions under the names that the policies in force give them.
+
+    A policy of the fleet's that replaces a built-in one says itself what its condition is called.
+    """
+    group_kind = (CONDITION_POLICY.group, CONDITION_POLICY.name)
+    in_force = {obj.id.name: obj.spec.get("type") for obj in policies if (obj.id.group, obj.id.kind) == group_kind}
+    names = {}
+    for policy, seed in _DECIDED.items():
+        if in_force.get(policy) == seed:
+            names[_TODAY[seed]] = seed
+        elif in_force.get(policy) == _TODAY[seed]:
+            names[seed] = _TODAY[seed]
+    renamed = {
+        id_: _renamed(id_, body, names)
+        for id_, body in previous.items()
+        if (id_.group, id_.kind) in _KINDS
+        and any(condition.get("type") in names for condition in mappings_at(body, "status", "conditions"))
+    }
+    return {**previous, **renamed} if renamed else previous
+
+
+def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
+    conditions = mappings_at(body, "status", "conditions")
+    there = {condition.get("type") for condition in conditions}
+    # Karmada has a Ready of its own: what adapters say is told by its reason.
+    others = id_.kind == KARMADA_CLUSTER.name
+    kept: dict[str, Tree] = {}
+    for condition in conditions:
+        type_ = str(condition.get("type"))
+        new = names.get(type_, type_)
+        if type_ in _SEED:
+            pass  # today's name means nothing else
+        elif new in there or (others and type_ == "Ready" and not _of_adapters(condition)):
+            new = type_
+        if new != type_ or type_ not in kept:
+            kept[new] = condition if new == type_ else {**condition, "type": new}
+    if kept.keys() == there:
+        return body
+    return {**body, "status": {**mapping_at(body, "status"), "conditions": list(kept.values())}}
+
+
+def _of_adapters(condition: Mapping[str, Tree]) -> bool:
+    return str(condition.get("reason", "")).startswith("Reconciled")
