@@ -76,6 +76,11 @@ class Result:
         decision = self.run.fleet.decisions(self.id).get(("spec", "powerState"))
         return None if decision is None else decision.horizon
 
+    @property
+    def restless(self) -> bool:
+        """Whether the next pass is due at this very instant, because this one has changed something."""
+        return self.run.horizon is not None and self.run.horizon <= self.now
+
     def requeue(self) -> str | None:
         """When the object is looked at again on account of time alone."""
         decisions = self.run.fleet.decisions(self.id).values()
@@ -84,6 +89,15 @@ class Result:
 
 
 Mismatch = tuple[str, Tree, Tree]
+
+
+def agrees(wanted: Tree, have: Tree) -> bool:
+    """Whether something is as wanted, where any part of what is wanted can be `{any_of: [...]}`."""
+    if isinstance(wanted, dict) and wanted.keys() == {"any_of"} and have != wanted:
+        return any(agrees(option, have) for option in wanted["any_of"])
+    if isinstance(wanted, dict) and isinstance(have, dict):
+        return wanted.keys() == have.keys() and all(agrees(wanted[name], have[name]) for name in wanted)
+    return bool(wanted == have)
 
 
 def strange(given: Tree, known: Collection[str], where: str) -> Iterator[Mismatch]:
@@ -104,5 +118,11 @@ def condition_mismatches(wanted: Tree, body: Tree, known: tuple[str, ...]) -> It
         fields, found = wanted.get(type_), have.get(type_)
         if fields is None:
             yield f"condition {type_}", None, found
+        elif fields.keys() == {"any_of"}:  # each of them fields of the condition, or null for none
+            shown = [option and {name: (found or {}).get(name) for name in option} for option in fields["any_of"]]
+            fits = any(
+                agrees(option, have if option else found) for option, have in zip(fields["any_of"], shown, strict=True)
+            )
+            yield f"condition {type_}", fields, fields if fits else found
         else:
             yield f"condition {type_}", fields, {name: (found or {}).get(name) for name in fields}

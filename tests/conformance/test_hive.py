@@ -16,6 +16,33 @@ def test_every_case_passes() -> None:
     assert [outcome for outcome in outcomes if outcome.status == "failed"] == []
 
 
+def test_alternatives_are_understood_wherever_they_stand() -> None:
+    cases = {case["id"]: case for case in hive.load(CASES)}
+    case = cases["pool-copyover-fields"]
+    right = case["expect"]["conditions"]["CapacityAvailable"]
+    wrong = {**right, "message": "another"}
+
+    def judged(capacity: object) -> str:
+        conditions = {**case["expect"]["conditions"], "CapacityAvailable": capacity}
+        return hive.judge({**case, "expect": {**case["expect"], "conditions": conditions}}).status
+
+    assert judged({"any_of": [wrong, right]}) == "passed"
+    assert judged({**right, "message": {"any_of": ["another", right["message"]]}}) == "passed"
+    assert judged({"any_of": [wrong, None]}) == "failed"
+    assert judged({**right, "message": {"any_of": ["another", "a third"]}}) == "failed"
+
+
+def test_looked_at_again_at_once_is_a_pass_that_changed_something() -> None:
+    cases = {case["id"]: case for case in hive.load(CASES)}
+    for name, status in (
+        ("claim-deleted-claim-with-no-assignment", "failed"),
+        ("d-hib-reconcile-paused", "failed"),
+        ("claim-with-elapsed-smaller-lifetime-is-deleted-where-pool-maximum-is-smaller-than-default", "passed"),
+    ):
+        case = cases[name]
+        assert hive.judge({**case, "expect": {**case["expect"], "requeue_after": "immediately"}}).status == status
+
+
 def test_every_deliberate_difference_is_tested_and_is_one() -> None:
     """A difference that upstream's expectation would satisfy too is none."""
     cases = {case["id"]: case for case in hive.load(CASES)}
