@@ -19,8 +19,8 @@ from muster.model.tree import Tree, dig, mappings_at
 from tests.conformance.evaluating import evaluated
 from tests.conformance.hive_pools import pool_mismatches
 from tests.conformance.hive_repository import repository
-from tests.conformance.hive_result import Mismatch, Result, agrees, cluster_id, condition_mismatches, strange
-from tests.conformance.reading import Doubt, careful, cases_in, outcome
+from tests.conformance.hive_result import Mismatch, Result, cluster_id, condition_mismatches, strange
+from tests.conformance.reading import Doubt, agrees, careful, cases_in, outcome
 from tests.conformance.report import Outcome
 
 #: How a case says that an object is looked at again without waiting.

@@ -15,7 +15,7 @@ from muster.model.kinds import BY_NAME, CLUSTER_DEPLOYMENT
 from muster.model.times import format_duration
 from muster.model.tree import Tree, mapping_at, mappings_at
 from tests.conformance.hive_repository import object_id
-from tests.conformance.reading import unknown_keys
+from tests.conformance.reading import agrees, unknown_keys
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,6 @@ class Result:
 
 
 Mismatch = tuple[str, Tree, Tree]
-
-
-def agrees(wanted: Tree, have: Tree) -> bool:
-    """Whether something is as wanted, where any part of what is wanted can be `{any_of: [...]}`."""
-    if isinstance(wanted, dict) and wanted.keys() == {"any_of"} and have != wanted:
-        return any(agrees(option, have) for option in wanted["any_of"])
-    if isinstance(wanted, dict) and isinstance(have, dict):
-        return wanted.keys() == have.keys() and all(agrees(wanted[name], have[name]) for name in wanted)
-    return bool(wanted == have)
 
 
 def strange(given: Tree, known: Collection[str], where: str) -> Iterator[Mismatch]:

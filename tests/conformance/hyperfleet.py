@@ -19,7 +19,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, parse_time
 from tests.conformance.hyperfleet_repository import API, POLICY, CaseFleet, translated
-from tests.conformance.reading import Doubt, careful, cases_in, outcome, unknown_keys
+from tests.conformance.reading import Doubt, agrees, careful, cases_in, outcome, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -460,7 +460,7 @@ def _translated_tree(tree: Json) -> Json:
 
 def _same(what: str, expected: object, actual: object) -> Iterator[tuple[str, str]]:
     """Nothing where a field is not expected or is as expected."""
-    if expected is not None and expected != actual:
+    if expected is not None and not agrees(expected, actual):
         yield f"{what} {expected}", f"{what} {actual}"
 
 

@@ -18,7 +18,7 @@ from tests.conformance.karmada_errors import error_mismatches
 from tests.conformance.karmada_race import race
 from tests.conformance.karmada_trigger import trigger
 from tests.conformance.karmada_world import World, cluster, found, settle_prior
-from tests.conformance.reading import careful, cases_in, outcome, unknown_keys
+from tests.conformance.reading import agrees, careful, cases_in, outcome, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -151,7 +151,7 @@ def _compare(run: muster.Run, expect: Json, type_: str = "Ready", *, admission: 
 
 
 def _differs(expected: Json, actual: Json) -> Wrong:
-    if expected != actual:
+    if not agrees(expected, actual):
         yield expected, actual
 
 
@@ -164,7 +164,8 @@ def _conditions(run: muster.Run, name: str, wanted: Json, type_: str) -> Wrong:
     types = {condition["type"] for condition in wanted} | {type_}
     have = [c for c in mappings_at(found(run, "Cluster", name), "status", "conditions") if c["type"] in types]
     shown = [{name: c.get(name) for name in w if w[name] != ""} for c, w in zip(have, wanted, strict=False)]
-    if len(have) != len(wanted) or shown != [{name: w[name] for name in w if w[name] != ""} for w in wanted]:
+    told = [{name: w[name] for name in w if w[name] != ""} for w in wanted]
+    if len(have) != len(wanted) or not agrees(told, shown):
         yield wanted, have
 
 

@@ -161,6 +161,8 @@ def _conditions(expected: list[Json], _fleet: CaseFleet, run: muster.Run) -> Ite
 
 
 def _same(key: str, wanted: Json, have: Json) -> bool:
+    if isinstance(wanted, dict) and wanted.keys() == {"any_of"}:
+        return any(_same(key, option, have) for option in wanted["any_of"])
     if key == "message" and isinstance(wanted, str) and (known := _UNDECLARED.fullmatch(wanted)):
         said, column, name = known.groups()
         return isinstance(have, str) and have.startswith(f"{said}{column}: undeclared name '{name}'")

@@ -53,6 +53,17 @@ def cases_in(directory: Path, system: str, is_ours: Callable[[Json], bool] = lam
                 yield case
 
 
+def agrees(wanted: Json, have: Json) -> bool:
+    """Whether something is as wanted, where any part of what is wanted can be `{any_of: [...]}`."""
+    if isinstance(wanted, dict) and wanted.keys() == {"any_of"} and have != wanted:
+        return any(agrees(option, have) for option in wanted["any_of"])
+    if isinstance(wanted, list) and isinstance(have, list):
+        return len(wanted) == len(have) and all(map(agrees, wanted, have))
+    if isinstance(wanted, dict) and isinstance(have, dict):
+        return wanted.keys() == have.keys() and all(agrees(wanted[name], have[name]) for name in wanted)
+    return bool(wanted == have)
+
+
 class Doubt(str):
     """Something that a case expects and nothing here can tell true from false, with the reason: the case is skipped by
     name, unless something else in it fails."""
