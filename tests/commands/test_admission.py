@@ -163,3 +163,26 @@ def test_an_agents_config_map_is_no_parameter(fleet: Repo, muster: Run) -> None:
     assert "no object matches spec.paramRef" in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[2]
     fleet.commit({"limit.yaml": given})
     assert "MUS320" not in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[2]
+
+
+def test_an_edit_by_a_command_is_its_users(fleet: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = AUTHORED.replace("[apps]", "[cluster.open-cluster-management.io]").replace("deployments", "managedclusters")
+    waiting = CLUSTER.replace("hubAcceptsClient: true", "hubAcceptsClient: false")
+    commit_as(fleet, "alice@example.com", {"policy.yaml": text, "clusters/a.yaml": waiting})
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "bob@example.com")
+    code, _, err = muster("accept", "--repo", fleet.path, "--clusters", "a")
+    assert (code, "not by bob@example.com" in err) == (1, True)
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "alice@example.com")
+    assert muster("accept", "--repo", fleet.path, "--clusters", "a")[0] == 0
+
+
+def test_a_definition_may_go_with_its_objects(fleet: Repo, muster: Run) -> None:
+    text = POLICY.replace("[apps]", "[example.com]").replace("[deployments]", "[oxen]")
+    definition = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: oxen.example.com}\n"
+        "spec: {group: example.com, scope: Namespaced, names: {kind: Ox, plural: oxen}}\n"
+    )
+    ox = "apiVersion: example.com/v1\nkind: Ox\nmetadata: {name: a, labels: {keep: 'yes'}}\nspec: {replicas: 1}\n"
+    fleet.commit({"policy.yaml": text, "crd.yaml": definition, "ox.yaml": ox})
+    fleet.git("rm", "-q", "crd.yaml", "ox.yaml")
+    assert "Ox/default/a cannot be removed: this one is kept" in muster("validate", "--repo", fleet.path)[2]

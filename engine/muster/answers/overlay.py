@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Agents, Authors, Past, Skipped, Snapshot, agents_of, authors_of, ignored_of, past_of
+from muster.model.snapshot import (
+    Agents,
+    Author,
+    Authors,
+    Past,
+    Skipped,
+    Snapshot,
+    agents_of,
+    authors_of,
+    ignored_of,
+    past_of,
+)
 from muster.model.source import SourceFile
 
 
@@ -42,8 +53,9 @@ class Overlay:
 
     @property
     def authors(self) -> Authors | None:
-        """Who wrote the files of the snapshot below."""
-        return authors_of(self.below)
+        """Who wrote the files: what lies over the snapshot below, whoever writes it here and now."""
+        below = authors_of(self.below)
+        return None if below is None else _Authors(below, self.written)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files of both, the written ones in place of those below."""
@@ -52,3 +64,20 @@ class Overlay:
             if text is not None:
                 data = text.encode()
                 yield SourceFile(path, content_id(data), lambda data=data: data)  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True)
+class _Authors:
+    """The authors of a snapshot with files laid over it. Satisfies `Authors`."""
+
+    below: Authors
+    written: Mapping[str, str | None]
+
+    @property
+    def at_work(self) -> Author | None:
+        """Who would commit a change here and now."""
+        return self.below.at_work
+
+    def of(self, files: Mapping[str, str]) -> Author | None:
+        """Return who changed any of these files last."""
+        return self.at_work if any(path in self.written for path in files) else self.below.of(files)

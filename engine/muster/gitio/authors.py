@@ -37,12 +37,12 @@ class CommitAuthors:
     def of(self, files: Mapping[str, str]) -> Author | None:
         """Return who changed any of these files last; None where that is not known."""
         if self._uncommitted and any(self._committed.get(path, "") != oid for path, oid in files.items()):
-            return self._at_work
+            return self.at_work
         found = [last for path in files if (last := self._last.get(path)) is not None]
         return min(found)[1] if found else None
 
     @cached_property
-    def _at_work(self) -> Author | None:
+    def at_work(self) -> Author | None:
         """Who would commit, as configured or in the environment; None where it is set nowhere."""
         found = self._repository.git.line("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
         name, _, rest = (found or "").rpartition(" <")

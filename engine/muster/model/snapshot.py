@@ -88,6 +88,10 @@ class Authors(Protocol):
     only where a policy wants to know.
     """
 
+    @property
+    def at_work(self) -> Author | None:
+        """Who would commit a change here and now; None where that is not known."""
+
     def of(self, files: Mapping[str, str]) -> Author | None:
         """Return who changed any of these files last; None where that is not known.
 

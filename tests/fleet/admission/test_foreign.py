@@ -376,3 +376,59 @@ def test_nulls_are_dropped_as_an_api_server_drops_them(tmp_path: Path) -> None:
         "  replicas: 9", "  replicas: 9\n  paused: null"
     )
     assert said(tmp_path, {"policy.yaml": policy(spec), "web.yaml": text}) == []
+
+
+MATCH = """\
+matchConstraints:
+  resourceRules:
+  - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+"""
+
+
+def rules(field: str, *, version: str = "v1", operations: str = "*", more: str = "") -> str:
+    return (
+        f"{field}: [{{apiGroups: [apps], apiVersions: [{version}], operations: ['{operations}'], "
+        f"resources: [deployments]{more}}}]"
+    )
+
+
+_NAME = "kubernetes.io/metadata.name"
+
+
+@pytest.mark.parametrize(("constraint", "bound", "matches"), [
+    ("objectSelector: {matchLabels: {app: web}}", "", True), ("objectSelector: {matchLabels: {app: db}}", "", False),
+    ("objectSelector: {matchExpressions: [{key: owner, operator: DoesNotExist}]}", "", True),
+    (rules("excludeResourceRules"), "", False), (rules("excludeResourceRules", operations="UPDATE"), "", True),
+    (rules("excludeResourceRules", more=", resourceNames: [web]"), "", False),
+    (rules("excludeResourceRules", more=", scope: Cluster"), "", True),
+    ("matchPolicy: Exact", "", True), ("", rules("resourceRules", version="v1beta1"), True),
+    ("", f"matchPolicy: Exact, {rules('resourceRules', version='v1beta1')}", False),
+    ("", rules("resourceRules", more=", scope: Cluster"), False),
+    ("", rules("resourceRules", more=", scope: Namespaced"), True),
+    ("", rules("resourceRules", more=", resourceNames: [db]"), False),
+    ("", "objectSelector: {matchLabels: {app: db}}", False),
+    ("", f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: NotIn, values: [kube-system]}}]}}", True),
+    ("", f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: In, values: [kube-system]}}]}}", False),
+])  # fmt: skip
+def test_what_is_spoken_of(tmp_path: Path, constraint: str, bound: str, matches: bool) -> None:
+    spec = f"{MATCH}{textwrap.indent(constraint, '  ')}\nvalidations: [{{expression: 'false'}}]\n"
+    binding = f"validationActions: [Deny]\nmatchResources: {{{bound}}}"
+    files = {"policy.yaml": policy(spec, binding), "web.yaml": DEPLOYMENT}
+    assert bool(said(tmp_path, files)) is matches
+
+
+def test_hostile_documents_are_judged_and_fault_nothing(tmp_path: Path) -> None:
+    """Whatever the metadata of an object looks like, others are judged and nothing is told to a terminal."""
+    odd = [
+        "metadata: {name: web, labels: [a]}", "metadata: {name: web, labels: {app: [1]}, annotations: 3}",
+        'metadata: {name: "a\\e[31mb"}', "metadata: {name: 7}", "metadata: [name]",
+        "metadata: {name: web, namespace: 7}",
+        "metadata: {name: web}\nspec: 3", "metadata: {name: web}\nspec: {template: [], replicas: x}",
+        "metadata: {name: web}\nspec: {template: {spec: {containers: [3, {image: 3}, {ports: [x]}], volumes: 3}}}",
+    ]  # fmt: skip
+    files = {f"{number}.yaml": f"apiVersion: apps/v1\nkind: Deployment\n{text}\n" for number, text in enumerate(odd)}
+    spec = rule("object.spec.replicas <= 5") + "  messageExpression: \"'no: ' + object.metadata.name\"\n"
+    findings = found(tmp_path, {"policy.yaml": policy(spec), "web.yaml": DEPLOYMENT, **files})
+    assert "web.yaml" in [one.file for one in findings if one.code == "MUS320"]
+    assert not [one for one in findings if one.code in ("MUS490", "MUS491")]
+    assert not [one for one in findings if "\x1b" in one.message or "\x1b" in str(one.object)]

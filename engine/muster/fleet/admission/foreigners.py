@@ -34,9 +34,14 @@ class Foreigners:
     opener: Opener
 
     @classmethod
-    def of(cls, fleet: Fleet) -> "Foreigners":
-        """Return those of a fleet."""
-        return cls(fleet, Resources(fleet.foreign), Opener())
+    def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["Foreigners", "Foreigners | None"]:
+        """Return those of a fleet and of its base. What is known of kinds is the same for both: a definition that comes
+        or goes with its objects moves none of them to another namespace."""
+        if base is None:
+            return cls(fleet, Resources(fleet.foreign), Opener()), None
+        kinds = {**base.foreign, **fleet.foreign}
+        both = Resources({kind: (*fleet.foreign.get(kind, ()), *base.foreign.get(kind, ())) for kind in kinds})
+        return cls(fleet, both, Opener()), cls(base, both, Opener())
 
     def id_of(self, foreign: Foreign) -> ObjectId:
         """Return the id of an object, in the namespace in which it would be."""

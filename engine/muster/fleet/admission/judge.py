@@ -42,9 +42,8 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
     if not admissions.bindings:
         return Admission(fleet.objects)
     objects, unheard = dict(fleet.objects), list[Finding]()
-    foreigners = Foreigners.of(fleet)
+    foreigners, earlier = Foreigners.of(fleet, base)
     surroundings = Surroundings(fleet, foreigners)
-    earlier = None if base is None else Foreigners.of(base)
     spoken_of = _spoken_of(foreigners, earlier, admissions)
 
     def judged(request: Request) -> Iterator[Finding]:
