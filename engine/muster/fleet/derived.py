@@ -7,6 +7,7 @@ one. Only transitions change files, because decisions carry no instant but that 
 import hashlib
 from collections.abc import Mapping
 from copy import copy
+from typing import TypeGuard
 
 from muster.fleet.merge import element_key
 from muster.model.decision import Decision, Path
@@ -67,16 +68,17 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
 
 
 def in_order(body: Tree) -> Tree:
-    """Return a derived part with its keys and keyed lists in order, so that equal decisions give equal bytes."""
+    """Return an object, or a part of one, with its keys and keyed lists in order: equal decisions give equal bytes."""
     kind = kind_of(ObjectId(body["apiVersion"].partition("/")[0], body["kind"], "", ""))
     body = {**body, "metadata": _first(body["metadata"], _METADATA_ORDER)}
-    if isinstance(conditions := (body.get("status") or {}).get("conditions"), list):
+    if _is_of_mappings(conditions := (body.get("status") or {}).get("conditions")):
         ordered = [_first(condition, _CONDITION_ORDER) for condition in conditions]
         body["status"] = {**body["status"], "conditions": ordered}
     for dotted, fields in kind.list_keys.items():
         section, _, name = dotted.partition(".")
-        if isinstance(elements := (body.get(section) or {}).get(name), list):
-            ordered = sorted(elements, key=lambda e: [str(e.get(field) or "") for field in fields])
+        if _is_of_mappings(elements := (body.get(section) or {}).get(name)):
+            keyed = (element if name == "conditions" else _keys_first(element, fields) for element in elements)
+            ordered = sorted(keyed, key=lambda e: [str(e.get(field) or "") for field in fields])
             body[section] = {**body[section], name: ordered}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
@@ -96,6 +98,16 @@ def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
     """The mapping with the keys of `order` first, then the others by name."""
     rest = sorted(set(mapping) - set(order))
     return {key: mapping[key] for key in (*order, *rest) if key in mapping}
+
+
+def _is_of_mappings(tree: Tree) -> TypeGuard[list[Tree]]:
+    return isinstance(tree, list) and all(isinstance(element, dict) for element in tree)
+
+
+def _keys_first(element: Tree, fields: tuple[str, ...]) -> Tree:
+    """An element of a keyed list with its key before the rest, which stays in its order."""
+    first = (name for name in fields if name in element and name not in OPTIONAL_KEYS)
+    return {**{name: element[name] for name in first}, **element}
 
 
 def derived_text(body: Tree) -> str:

@@ -55,12 +55,20 @@ class Sorted:
 
 
 def sort_object(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) -> Sorted:
-    """Sort one object of a dump. `known` are the objects that will be there: those of the repository and the dump."""
+    """Sort one object of a dump, each part in the order in which muster writes it.
+
+    `known` are the objects that will be there: those of the repository and the dump.
+    """
+    parts = _sorted(part, deciders, known)
+    return Sorted(*(body and in_order(body) for body in (parts.wish, parts.report, parts.derived)))
+
+
+def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) -> Sorted:
     kind, body = kind_of(part.id), part.body
     decided = decided_by_hub(kind, body, deciders)
     if kind is PLACEMENT_DECISION and placement_of(part) not in known:
         decided = None  # somebody else's controller decides for it, and nothing here does
-    derived = in_order({**countable(kind, decided), "apiVersion": kind.api_version}) if decided else None
+    derived = {**countable(kind, decided), "apiVersion": kind.api_version} if decided else None
     if kind is CSR:
         derived = _put_conditions(derived, [c for c in _conditions(derived) if c.get("reason") == _APPROVED_BY_HUB])
     if kind in CLUSTERS:
