@@ -193,6 +193,13 @@ class CaseFleet:
                 self.files[path] = text
         return run
 
+    def in_present_names(self) -> Run:
+        """What follows from the same files where the fleet speaks upstream's present names; nothing is kept."""
+        fleet = yaml.load(self.files["fleet.yaml"], Loader=yaml.CSafeLoader)
+        fleet["spec"]["hyperfleet"] = {"vocabulary": "reconciled"}
+        files = {**self.files, "fleet.yaml": yaml.dump(fleet, Dumper=yaml.CSafeDumper)}
+        return evaluated(files, self.now, self._memory(announced=False))
+
     def _memory(self, announced: bool) -> Mapping[PulseKey, Published]:
         """The last pulse of the case. Where it gives none, upstream's Sentinel remembers none, and a case that is not
         about news takes the present generation for announced; one without `Ready` is about a resource that is new."""
