@@ -186,3 +186,36 @@ def test_a_definition_may_go_with_its_objects(fleet: Repo, muster: Run) -> None:
     fleet.commit({"policy.yaml": text, "crd.yaml": definition, "ox.yaml": ox})
     fleet.git("rm", "-q", "crd.yaml", "ox.yaml")
     assert "Ox/default/a cannot be removed: this one is kept" in muster("validate", "--repo", fleet.path)[2]
+
+
+def test_a_rule_that_is_committed_answers_for_what_it_refuses(fleet: Repo, muster: Run) -> None:
+    """Also a parameter, or a namespace's labels: what is refused stands in files that the commit does not touch."""
+    reading = POLICY.replace(
+        "  matchConstraints:", "  paramKind: {apiVersion: v1, kind: ConfigMap}\n  matchConstraints:", 1
+    )
+    reading = reading.replace("object.spec.replicas <= 5", "object.spec.replicas <= int(params.data.max)")
+    ref = "paramRef: {name: limit, namespace: rules, parameterNotFoundAction: Deny}"
+    selected = "matchResources: {namespaceSelector: {matchLabels: {tier: gold}}}"
+    reading = reading.replace("validationActions: [Deny]", f"validationActions: [Deny], {ref}, {selected}")
+    limit = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limit, namespace: rules}\ndata: {max: '5'}\n"
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {tier: gold}}\n"
+    fleet.commit({"policy.yaml": reading, "limit.yaml": limit, "space.yaml": space})
+    for path, before, after in (
+        ("limit.yaml", limit, limit.replace("5", "2")),
+        ("policy.yaml", reading, reading.replace("<= int", "<= -int")),
+    ):
+        fleet.write(path, after)
+        fleet.git("add", path)
+        code, _, err = muster("validate", "--repo", fleet.path, "--staged", "--touched")
+        assert (code, "apps/web.yaml:3:12: error MUS320: too many" in err) == (1, True), path
+        fleet.write(path, before)
+        fleet.git("add", path)
+    fleet.commit({"limit.yaml": limit.replace("5", "2"), "space.yaml": space.replace("gold", "tin")})
+    fleet.write("space.yaml", space)
+    fleet.git("add", ".")
+    assert muster("validate", "--repo", fleet.path, "--staged", "--touched")[0] == 1
+    fleet.git("checkout", "-q", "HEAD", "--", "space.yaml")
+    fleet.commit({"space.yaml": space})
+    fleet.write("other.yaml", deployment(1, name="other"))
+    fleet.git("add", ".")
+    assert muster("validate", "--repo", fleet.path, "--staged", "--touched") == (0, "", "2 objects, no findings\n")

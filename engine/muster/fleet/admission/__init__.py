@@ -6,6 +6,7 @@ which then keeps its last derived state; the others are decided all the same.
 """
 
 from muster.fleet.admission.judge import admit
+from muster.fleet.admission.messages import says_so
 from muster.fleet.admission.policies import AdmissionPolicy, Admissions, compile_admissions
 
-__all__ = ["AdmissionPolicy", "Admissions", "admit", "compile_admissions"]
+__all__ = ["AdmissionPolicy", "Admissions", "admit", "compile_admissions", "says_so"]

@@ -46,7 +46,12 @@ def refused(
     place = place_of((obj or binding).parts, ("metadata", "name"))
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
-    return finding("MUS320", text, place, hint=f"{policy} says so", object_=id_, severity=severity)
+    return finding("MUS320", text, place, hint=says_so(policy), object_=id_, severity=severity)
+
+
+def says_so(policy: ObjectId) -> str:
+    """Whose word a refusal is: its hint, by which refusals of one policy are told from others."""
+    return f"{policy} says so"
 
 
 def noted(
