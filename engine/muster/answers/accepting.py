@@ -1,18 +1,22 @@
 """Accepting and denying clusters: the hub's half of the double opt-in, as an edit of `hubAcceptsClient`.
 
-Source: seed 002. A cluster that only its agent has spoken of so far gets a file, with what the agent proposed; from
+Source: seed 002. Whoever lets a cluster in approves its agent's request for a certificate too, as `clusteradm accept`
+does. A cluster that only its agent has spoken of so far gets a file, with what the agent proposed; from
 then on only its status is taken from the agent. Labels that the agent asks for are named, and taken over when the
 person says so: they decide in which set the cluster is and which work comes to it. Denying a cluster that was never
 accepted writes that down too, so that `registration.autoAccept` does not take it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.answers.editing import Draft, EditRefusedError
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.fleet.approvals import MEANT, WORDS, request_digest
+from muster.fleet.csr import is_of
+from muster.fleet.objects import Object, by_type
+from muster.model.kinds import CSR, MANAGED_CLUSTER
 from muster.model.names import did_you_mean
-from muster.model.tree import dig, mapping_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _FIELD = ("spec", "hubAcceptsClient")
 
@@ -30,6 +34,10 @@ class Labels:
 
 
 NO_LABELS = Labels()
+_APPROVED: Tree = {
+    "type": "Approved", "status": "True", "reason": "MusterAccept",
+    "message": "This request was approved by muster accept.",
+}  # fmt: skip
 
 
 def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) -> None:
@@ -46,6 +54,7 @@ def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) ->
         if obj is not None and obj.deleting:
             raise EditRefusedError(f"{obj.id} is being removed", "let the removal end, then register it again")
         _answer(draft, name, accepted=True, labels=labels)
+        _approve(draft, name)
 
 
 def deny(draft: Draft, clusters: Iterable[str]) -> None:
@@ -61,13 +70,14 @@ def _given(draft: Draft, name: str) -> Mapping[str, str]:
 
 def _answer(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
     id_ = MANAGED_CLUSTER.id(name)
-    part = draft.part_with(id_, *_FIELD)
+    departed = draft.fleet.departed.get(name)
+    part = None if departed else draft.part_with(id_, *_FIELD)
     word = "accepted" if accepted else "denied"
     asked = draft.fleet.asked.get(id_, {}) if accepted else {}
     taken = {key: value for key, value in asked.items() if labels.takes(key)}
     if part is None:
         path = f"clusters/{name}/cluster.yaml"
-        body = draft.fleet.objects[id_].body
+        body = (departed or draft.fleet.objects[id_]).body
         metadata = {"name": name, **({"labels": taken} if taken else {})}
         spec = {**mapping_at(body, "spec"), "hubAcceptsClient": accepted}
         draft.create(path, {"apiVersion": body["apiVersion"], "kind": id_.kind, "metadata": metadata, "spec": spec})
@@ -85,6 +95,34 @@ def _answer(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABE
             f"{id_}: its agent asks for {_listed(left)}, not taken over: labels decide what runs on a cluster; "
             "--label KEY or --with-labels takes them"
         )
+
+
+def _approve(draft: Draft, cluster: str) -> None:
+    """Approve the requests of the cluster's agent that nobody has decided yet.
+
+    The word names the request that is meant: one that takes its place before the next run is not approved.
+    """
+    for obj in draft.fleet.of(CSR):
+        if not is_of(obj, cluster) or any(type_ in by_type(_conditions(draft, obj)) for type_ in WORDS):
+            continue
+        home = next((part for part in obj.parts if not part.source.ref), None)
+        path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
+        if home is None:
+            metadata = {"name": obj.id.name, "annotations": {MEANT: request_digest(obj)}}
+            status = {"conditions": [_APPROVED]}
+            draft.create(
+                path, {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": metadata, "status": status}
+            )
+        else:
+            draft.set(home, ("metadata", "annotations", MEANT), request_digest(obj))
+            if "Approved" not in by_type(mappings_at(home.body, "status", "conditions")):
+                draft.append(home, ("status", "conditions"), _APPROVED)
+        draft.told.append(f"{obj.id}: approved in {path}")
+
+
+def _conditions(draft: Draft, obj: Object) -> Iterator[Tree]:
+    yield from mappings_at(draft.fleet.previous.get(obj.id), "status", "conditions")
+    yield from mappings_at(obj.body, "status", "conditions")
 
 
 def _listed(labels: Mapping[str, str]) -> str:

@@ -1,5 +1,7 @@
 """Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
 
+from collections.abc import Mapping
+
 from muster.answers.evaluate import Run
 from muster.model.kinds import ALL, Kind
 from muster.model.names import did_you_mean
@@ -10,24 +12,30 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
     """No kind of that name."""
 
 
+#: Words that mean one kind, or several: those that muster has of its own, and those by which kubectl knows the kinds.
+_SHORT: Mapping[str, frozenset[str]] = {
+    word: frozenset(names.split())
+    for words, names in (
+        ("cluster clusters", "ManagedCluster Cluster"), ("pool pools cp", "ClusterPool"), ("claim claims", "ClusterClaim"),
+        ("report reports", "AdapterReport"), ("csr csrs", "CertificateSigningRequest"), ("cd", "ClusterDeployment"),
+        ("mcl mcls", "ManagedCluster"), ("mclset mclsets", "ManagedClusterSet"),
+    )
+    for word in words.split()
+}  # fmt: skip
+
+
 def kinds_named(text: str) -> tuple[Kind, ...]:
     """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both
-    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's.
+    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr`, `cd`, `mcl`.
 
     Raises UnknownKind with the nearest name.
     """
     word = text.casefold()
     found = tuple(kind for kind in ALL if word in (kind.name.casefold(), kind.plural, f"{kind.plural}.{kind.group}"))
-    if word in ("cluster", "clusters"):
-        found = tuple(kind for kind in ALL if kind.name in ("ManagedCluster", "Cluster"))
     if word in ("policy", "policies"):
         found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
-    if word in ("pool", "pools"):
-        found = tuple(kind for kind in ALL if kind.name == "ClusterPool")
-    if word in ("claim", "claims"):
-        found = tuple(kind for kind in ALL if kind.name == "ClusterClaim")
-    if word in ("report", "reports"):
-        found = tuple(kind for kind in ALL if kind.name == "AdapterReport")
+    elif names := _SHORT.get(word):
+        found = tuple(kind for kind in ALL if kind.name in names)
     if not found:
         hint = did_you_mean(word, (name for kind in ALL for name in (kind.plural, kind.name.casefold())))
         raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())

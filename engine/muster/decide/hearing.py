@@ -1,16 +1,22 @@
 """Hearing: which clusters speak through refs of their own, written down so that the next run knows what it misses.
 
+And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
+
 See `muster.fleet.hearing`: without that record a checkout that has no agents' refs would look like a fleet gone silent.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
+from muster.decide.budgets import fleet_id
+from muster.fleet.acceptance import REMOVED
 from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import AGENT_REF
 from muster.model.decision import Because, Decision
+from muster.model.kinds import MANAGED_CLUSTER, kind_of
 
 _BECAUSE = Because("hearing", text="the cluster's agents speak through this ref")
+_REMOVED = Because("hearing", text="people have removed these clusters, and their agents still speak")
 
 
 def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
@@ -18,3 +24,6 @@ def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
     for obj in fleet.clusters():
         if obj.id.name in fleet.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
+    held = {id_.name for id_ in fleet.broken if kind_of(id_) is MANAGED_CLUSTER}
+    if removed := sorted(fleet.departed.keys() - held):
+        yield Decision(fleet_id(fleet), REMOVED, removed, _REMOVED)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from muster.decide.removals import EFFECT, held_removals
+from muster.fleet.acceptance import REMOVED
 from muster.fleet.approvals import DECIDED
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
@@ -65,7 +66,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         ((ADAPTER_REPORT,), (_STATUS,)),
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
     ),
-    "hearing": ((CLUSTERS, (("status", "muster", "agentRef"),)),),
+    "hearing": ((CLUSTERS, (("status", "muster", "agentRef"),)), ((FLEET,), (REMOVED,))),
     "silence": (),  # what it decides again, "kept" has decided
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided

@@ -3,19 +3,25 @@
 With `Fleet.spec.registration.autoAccept`, a cluster of which no person has said yes or no is accepted (upstream's
 ManagedClusterAutoApproval). What its agent proposed is no answer. It happens once: that it did is derived as an
 annotation, and stands until a person says otherwise, also when the setting is taken back.
+
+A cluster whose file people delete is out of the fleet, whatever its agent still says. That is remembered for as long
+as the agent's ref is there (`REMOVED`, in the Fleet's derived part): it would else be taken for a newcomer at the next
+run, and accepted again by itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import Settings
 from muster.model.ids import ObjectId
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.kinds import FLEET, MANAGED_CLUSTER
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mappings_at
 
 ACCEPTED_ON = "open-cluster-management.io/automatically-accepted-on"
+#: Where the names of clusters are remembered that people have removed and whose agents still speak.
+REMOVED = ("status", "muster", "removed")
 _FIELD = "hubAcceptsClient"
 
 
@@ -38,8 +44,14 @@ def automatic(obj: Object) -> bool:
     return obj.spec.get(_FIELD) is True and not _answered(obj)
 
 
-def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree) -> bool:
-    """Whether people had let a cluster in, and now nobody but its agent speaks of it.
+def removed_before(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
+    """The clusters that people had removed by the last run, and whose agents still spoke."""
+    fleets = (body for id_, body in previous.items() if (id_.group, id_.kind) == (FLEET.group, FLEET.name))
+    return frozenset(name for body in fleets for name in dig(body, *REMOVED) or () if isinstance(name, str))
+
+
+def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: Collection[str] = ()) -> bool:
+    """Whether people had let a cluster in, or `removed` it, and now nobody but its agent speaks of it.
 
     What an agent asked for when it registered does not declare a cluster that people have removed, or lost.
     """
@@ -47,6 +59,8 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree) -> bool:
         return False
     if any(not part.source.ref and "spec" in part.body for part in parts):
         return False
+    if id_.name in removed:
+        return True
     accepted = by_type(mappings_at(before, "status", "conditions")).get("HubAcceptedManagedCluster")
     return dig(accepted, "status") == "True" and dig(before, "metadata", "annotations", ACCEPTED_ON) is None
 

@@ -3,7 +3,8 @@
 A CertificateSigningRequest is immutable on a hub; in git its file, or the one on its agent's ref, can be replaced under
 the same name. So what muster decided, and what a person said, is remembered with a digest of the request that it was
 said of. Another content is a new request: it is judged anew, and the word about the old one does not count for it until
-the old content is back, or the person says it again (with another `lastUpdateTime`, reason or message).
+the old content is back, or the person says it again (with another `lastUpdateTime`, reason or message). Whoever writes
+the digest beside the word, as `muster accept` does, names the request that was looked at: none that came later counts.
 
 Requests of a cluster that was denied are approved by nobody; the policy `csr-denial` denies them.
 """
@@ -24,6 +25,8 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which.
 DECIDED = ("status", "muster", "decided")
 WORDS = ("Approved", "Denied")
+#: On what a person says of a request: the digest of the request that is meant.
+MEANT = "muster.dev/request-digest"
 _ACCEPTED = "HubAcceptedManagedCluster"
 _NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
 
@@ -55,6 +58,9 @@ def word_of(obj: Object, before: Tree) -> Word | None:
     said = [conditions[type_] for type_ in WORDS if type_ in conditions]
     if not said:
         return None
+    for part in obj.parts:
+        if not part.source.ref and isinstance(meant := dig(part.body, "metadata", "annotations", MEANT), str):
+            return Word(digest_of(said), meant)
     digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
     same = known.get("said") == digest and isinstance(known.get("request"), str)
     return Word(digest, known["request"] if same else request_digest(obj))
@@ -104,7 +110,7 @@ def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:
 
 def _other_request(obj: Object) -> Finding:
     message = f"the request of {obj.id} is not the one that was approved or denied, so that word does not count for it"
-    hint = "look at the new request; to decide on it, write the condition anew, with another lastUpdateTime"
+    hint = "look at the new request; to approve it, accept its cluster again, or write the condition anew"
     return finding("MUS241", message, place_of(obj.parts, ("status", "conditions")), hint=hint, object_=obj.id)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from muster.fleet import messages
-from muster.fleet.acceptance import is_left_alone, with_automatic_acceptance
+from muster.fleet.acceptance import is_left_alone, removed_before, with_automatic_acceptance
 from muster.fleet.adoption import with_adopted
 from muster.fleet.agents import admitted
 from muster.fleet.approvals import with_bound_decisions
@@ -29,12 +29,12 @@ from muster.fleet.vocabulary import in_vocabulary, moved
 from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, kind_of
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
 from muster.model.snapshot import Snapshot, authors_of
 from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
-_DECLARED = frozenset((kind.group, kind.name) for kind in CLUSTERS)
+_DECLARED = frozenset((kind.group, kind.name) for kind in (*CLUSTERS, CSR))
 
 
 def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
@@ -52,7 +52,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     findings.extend(inputs.findings)
     grouped = _grouped(inputs.parts)
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
-    alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_))}
+    removed = removed_before(previous)
+    alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_), removed)}
     missed = find_missed(snapshot, reading, previous, declared - alone)
     findings.extend(missed.findings)
     broken |= missed.broken
@@ -62,7 +63,12 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
     unidentified = missed.unidentified
+    departed: dict[str, Object | None] = dict.fromkeys(removed.difference(id_.name for id_ in declared - alone))
     for id_, parts in grouped.items():
+        if id_ in alone and id_ not in broken and not (unidentified and id_ in previous):
+            findings.append(messages.departed(id_, parts[0]))
+            departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
+            continue
         if id_ not in declared and id_ not in broken:
             if not (unidentified and id_ in previous):
                 findings.append(messages.undeclared(id_, parts[0]))
@@ -96,6 +102,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         builtin=builtin,
         broken=frozenset(broken),
         undeclared=frozenset(undeclared),
+        departed=departed,
         unidentified=unidentified,
         whole_at=missed.since,
         allowances=missed.allowances,

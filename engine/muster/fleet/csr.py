@@ -9,9 +9,11 @@ import binascii
 from collections.abc import Iterator, Mapping
 
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
+from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.kinds import CSR
 from muster.model.tree import Tree, dig
@@ -19,15 +21,37 @@ from muster.model.tree import Tree, dig
 #: What policies see of one request; see `muster.fleet.environments`.
 Request = Mapping[str, Tree]
 _REQUEST = ("spec", "request")
+_GROUP = "system:open-cluster-management:"
 
 
 def decoded(obj: Object) -> Request:
-    """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest.
+    """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, and its `ref`.
 
-    `error` is empty where the request could be read; otherwise the other fields are.
+    `error` is empty where the request could be read; otherwise the other fields are. `ref` is `agents/<cluster>` where
+    the request came through an agent's branch: whoever may push there made it. It is empty where it is in a file.
     """
+    refs = (part.source.ref for part in obj.parts if "spec" in part.body)
+    ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")
+    return {**_content(str(dig(obj.body, *_REQUEST) or "")), "ref": ref}
+
+
+def is_of(obj: Object, cluster: str) -> bool:
+    """Whether a request asks for what an agent of this cluster may have: upstream's name and groups, and its signer."""
+    request, group = decoded(obj), f"{_GROUP}{cluster}"
+    _, found, agent = request["commonName"].partition(f"{group}:")
+    return (
+        obj.labels.get(CLUSTER_NAME) == cluster
+        and obj.spec.get("signerName") == "kubernetes.io/kube-apiserver-client"
+        and request["pemType"] == "CERTIFICATE REQUEST"
+        and bool(found) and bool(agent) and ":" not in agent and request["commonName"].startswith(group)
+        and group in request["organizations"]
+        and set(request["organizations"]) <= {group, f"{_GROUP}managed-clusters"}
+    )  # fmt: skip
+
+
+def _content(text: str) -> Request:
     try:
-        return _decode(str(dig(obj.body, *_REQUEST) or ""))
+        return _decode(text)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         # What the decoder raises for bytes that are no request depends on where they stop making sense.
         return {"pemType": "", "commonName": "", "organizations": [], "error": str(error).splitlines()[0][:200]}

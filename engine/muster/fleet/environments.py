@@ -86,6 +86,7 @@ _REQUEST = ObjectType(
         "commonName": Field(STRING, required=True),
         "organizations": Field(ListType(STRING), required=True),
         "error": Field(STRING, required=True),
+        "ref": Field(STRING, required=True),
     },
 )
 

@@ -35,6 +35,7 @@ class Fleet:
     `compiled`: its policies, once `muster.fleet.validate` has compiled them.
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
+    `departed`: clusters that people have removed while their agents still speak, by name, with what those say.
     `asked`: the labels that agents ask for, by cluster: nothing of them counts until a person gives them.
     `foreign`: people's objects of kinds that nobody knows, of which admission policies may speak; `authors`: who wrote
     which file, None where nobody knows.
@@ -52,6 +53,7 @@ class Fleet:
     broken: frozenset[ObjectId] = frozenset()
     unidentified: bool = False
     undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
+    departed: Mapping[str, Object | None] = field(default_factory=dict)
     allowances: tuple[str, ...] = ()  # what the commits since the last run allow to be removed, in their own words
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)

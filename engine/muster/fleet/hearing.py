@@ -52,6 +52,10 @@ def hear(fleet: Fleet, agents: Agents) -> Fleet:
         fleet,
         speaking=frozenset(present & (words | recorded)),
         unheard=unheard,
+        # Whoever is not here, and is not known to be gone, may still speak.
+        departed={
+            n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
+        },
         broken=fleet.broken | set(_dependent(fleet, unheard)),
         findings=(*fleet.findings, *found),
     )

@@ -405,6 +405,17 @@ def undeclared(id_: ObjectId, part: Part) -> Finding:
     )
 
 
+def departed(id_: ObjectId, part: Part) -> Finding:
+    """A cluster that people have removed and whose agent still speaks."""
+    return finding(
+        "MUS124",
+        f"{id_} was removed from the fleet, and its agent still speaks for it: nothing of that counts",
+        Place(part.source.label, part.line, 1),
+        hint=f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {id_.name}",
+        object_=id_,
+    )
+
+
 def refused_agent_part(part: Part, reason: str) -> Finding:
     """A part on an agent's ref that is not the agent's own."""
     return finding(

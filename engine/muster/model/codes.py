@@ -89,6 +89,10 @@ _TABLE = (
          "Where several branches speak for one cluster, the one with the later commit counts. This commit is dated "
          "more than five minutes ahead, so another branch counts: a wrong clock, or an attempt to shadow the cluster's "
          "own branch."),
+    Code("MUS124", _W, "agent of a removed cluster",
+         "The file that declared the cluster was deleted, so the cluster is out of the fleet; its agent still writes "
+         "to its branch. It is neither a newcomer nor accepted by itself, until people declare the cluster again "
+         "(`muster accept`) or the branch is deleted."),
     Code("MUS130", _E, "stored by a git filter",
          "Git LFS or git-crypt stores this file, so the repository holds a pointer or a cipher in its place, which "
          "says nothing of the objects in it. It counts as not read: nothing is taken for gone on its account. Files of "
@@ -133,8 +137,8 @@ _TABLE = (
     Code("MUS241", _W, "request was replaced",
          "A person approved or denied a CertificateSigningRequest, and its content is another one now. The word was "
          "about the old content and does not count for the new one, which is judged as a new request: muster keeps a "
-         "digest of what was decided. Look at it, and write the condition anew, with another lastUpdateTime, reason or "
-         "message. Upstream, a request cannot be changed at all."),
+         "digest of what was decided. Look at it, and accept its cluster again, or write the condition anew, with "
+         "another reason or message. Upstream, a request cannot be changed at all."),
     Code("MUS242", _W, "request of a denied cluster",
          "A person approved a CertificateSigningRequest of a cluster that was accepted once and is not any more. "
          "Requests of denied clusters are denied, whoever approved them."),
