@@ -13,20 +13,21 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
 
 
 #: Words that mean one kind, or several: those that muster has of its own, and those by which kubectl knows the kinds.
-_SHORT: Mapping[str, frozenset[str]] = {
-    word: frozenset(names.split())
-    for words, names in (
-        ("cluster clusters", "ManagedCluster Cluster"), ("pool pools cp", "ClusterPool"), ("claim claims", "ClusterClaim"),
-        ("report reports", "AdapterReport"), ("csr csrs", "CertificateSigningRequest"), ("cd", "ClusterDeployment"),
-        ("mcl mcls", "ManagedCluster"), ("mclset mclsets", "ManagedClusterSet"),
-    )
-    for word in words.split()
-}  # fmt: skip
+_SHORT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("cluster", "clusters"), ("ManagedCluster", "Cluster")),
+    **dict.fromkeys(("pool", "pools", "cp"), ("ClusterPool",)),
+    **dict.fromkeys(("claim", "claims"), ("ClusterClaim",)),
+    **dict.fromkeys(("report", "reports"), ("AdapterReport",)),
+    **dict.fromkeys(("csr", "csrs"), ("CertificateSigningRequest",)),
+    **dict.fromkeys(("mcl", "mcls"), ("ManagedCluster",)),
+    **dict.fromkeys(("mclset", "mclsets"), ("ManagedClusterSet",)),
+    "cd": ("ClusterDeployment",),
+}
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
     """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both
-    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr`, `cd`, `mcl`.
+    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr` and such.
 
     Raises UnknownKind with the nearest name.
     """
