@@ -42,12 +42,6 @@ class Settings:
         return value if isinstance(value, int) and value > 1 else 1
 
     @property
-    def derived_branch(self) -> str:
-        """The branch that carries `derived/`; empty for the branch that is reconciled."""
-        value = self.get("derived", "branch")
-        return value if isinstance(value, str) else ""
-
-    @property
     def expression_cost(self) -> int:
         """The units that one evaluation of one expression may cost, estimated and counted; and at the most what all
         that a policy asks of one object may cost."""

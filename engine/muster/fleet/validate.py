@@ -8,6 +8,7 @@ from typing import TypeVar
 from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.admission import admit, compile_admissions
+from muster.fleet.awaited import awaited_findings
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
@@ -130,6 +131,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
         lambda: request_findings(fleet),
         lambda: override_findings(fleet),
         lambda: policy_params_findings(fleet),
+        lambda: awaited_findings(fleet),
         lambda: lint_ingresses(fleet, compiled.remedies),
     )
     for lint in lints:
