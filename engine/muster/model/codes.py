@@ -52,9 +52,10 @@ _TABLE = (
          "Two files set the same field of one object. One file, one writer: remove the field from one of them. Until "
          "then the object keeps its last derived state."),
     Code("MUS102", _W, "unknown kind",
-         "No kind of this group and name is known, so the document is ignored. Where only a few letters differ from "
-         "one that is (`ManagedClustr`, `cluster.open-cluster-managment.io`), it is an error: the object that was "
-         "meant keeps its derived state and stays in the fleet."),
+         "No kind of this group and name is known, and no admission policy speaks of it or reads it, so the document "
+         "is ignored. Where only a few letters differ from one that is (`ManagedClustr`, "
+         "`cluster.open-cluster-managment.io`), it is an error: the object that was meant keeps its derived state and "
+         "stays in the fleet."),
     Code("MUS103", _E, "missing identity",
          "An object needs apiVersion, kind and metadata.name. Until the document has them, the object that it may have "
          "been, or every object that nothing else declares, keeps its derived state."),
