@@ -126,6 +126,91 @@ def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: R
     assert out.splitlines()[-1].startswith("agents heard until ")
 
 
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  creationTimestamp: "2026-01-01T11:58:00Z"
+  generation: 1
+  labels: {app: dns}
+  name: dns-c1
+  namespace: jobs
+  resourceVersion: "4711"
+  uid: 0b9b0a86-95d4-4b17-9f6b-3f1d7f3f2b11
+spec:
+  backoffLimit: 1000000
+  template: {spec: {containers: [{image: dns:1, name: dns}], restartPolicy: OnFailure}}
+status:
+  active: 1
+"""
+DONE = JOB.replace(
+    "  active: 1\n",
+    """\
+  completionTime: "2026-01-01T11:59:00Z"
+  conditions:
+  - {lastTransitionTime: "2026-01-01T11:59:00Z", status: "True", type: SuccessCriteriaMet}
+  - {lastTransitionTime: "2026-01-01T11:59:00Z", reason: CompletionsReached, status: "True", type: Complete}
+  succeeded: 1
+""",
+)
+FAILED = DONE.replace("SuccessCriteriaMet", "FailureTarget").replace("type: Complete", "type: Failed")
+OF_2 = "metadata:\n  annotations: {hyperfleet.io/generation: '2'}\n"
+UNKNOWN = "not sent: Available is Unknown, so what was reported before stands\n"
+
+
+@pytest.mark.parametrize(
+    ("job", "asked", "available", "said"),
+    [
+        (DONE, 3, "True", "dns reported on ManagedCluster/c1 at generation 3\n"),
+        (FAILED, 3, "False", "dns reported on ManagedCluster/c1 at generation 3\n"),
+        (JOB, 3, None, UNKNOWN),
+        (json.dumps({"kind": "List", "items": [yaml.safe_load(DONE)]}), 3, "True", "at generation 3\n"),
+        (DONE.replace("metadata:\n", OF_2), None, "True", "at generation 2\n"),
+        (DONE.replace("metadata:\n", OF_2), 2, "True", "at generation 2\n"),
+        (DONE.replace("metadata:\n", OF_2), 3, None,
+         "not sent: the Job is of generation 2, not 3, so what was reported before stands\n"),
+    ],
+    ids=["done", "failed", "at-it", "list", "annotated", "agrees", "of-another"],
+)  # fmt: skip
+def test_a_job_as_kubectl_prints_it_is_enough(
+    muster: Run, fleet: Repo, tmp_path: Path, job: str, asked: int | None, available: str | None, said: str
+) -> None:
+    (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
+    generation = () if asked is None else ("--observed-generation", str(asked))
+    code, out, err = muster("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
+                            *generation, "--job", str(tmp_path / "job.yaml"), *NOW)  # fmt: skip
+    assert (code, err) == (0, "")
+    assert out.endswith(said)
+    if available is None:
+        assert fleet.git("for-each-ref", AGENT) == ""
+        return
+    body = yaml.safe_load(fleet.git("show", f"{AGENT}:reports/dns.yaml"))
+    assert body["spec"]["conditions"][0] == {"type": "Available", "status": available}
+
+
+@pytest.mark.parametrize(
+    ("job", "more", "text"),
+    [
+        ("", (), "it holds no Job"),
+        ("kind: Pod\n", (), "it holds a Pod, not a Job"),
+        ("a: [", (), "neither JSON nor YAML"),
+        (
+            DONE.replace("metadata:\n", OF_2.replace("'2'", "two")),
+            (),
+            "hyperfleet.io/generation is no generation: 'two'",
+        ),
+        (DONE, ("--condition", "Available=True"), "--job and --condition both say what Available is"),
+    ],
+)
+def test_a_job_that_says_nothing_is_refused(
+    muster: Run, fleet: Repo, tmp_path: Path, job: str, more: tuple[str, ...], text: str
+) -> None:
+    (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
+    code, _, err = muster("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
+                          "--observed-generation", "1", "--job", str(tmp_path / "job.yaml"), *more, *NOW)  # fmt: skip
+    assert (code, text in " ".join(err.split())) == (2, True)
+
+
 def test_without_a_repository_a_url_is_enough(muster: Run, fleet: Repo, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()

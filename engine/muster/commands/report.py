@@ -35,7 +35,7 @@ class ConditionType(click.ParamType[object]):
               help="The cluster that is reported on, or that the object belongs to.")  # fmt: skip
 @click.option("--object", "target", metavar="KIND/NAME", help="The object.  [default: ManagedCluster/<cluster>]")
 @click.option("--observed-generation", type=click.IntRange(min=1), metavar="N",
-              help="The generation that the adapter worked on.")  # fmt: skip
+              help="The generation that the adapter worked on.  [default: the event's, else the Job's]")  # fmt: skip
 @click.option("--event", type=click.File("r"), metavar="FILE",
               help="Take object and generation from the CloudEvent that asked; - is standard input.")  # fmt: skip
 @click.option("--condition", "conditions", type=ConditionType(), multiple=True,
@@ -56,19 +56,25 @@ def command(
     While Available is Unknown, nothing is sent: the work is under way, and what was reported before stands.
     """
     from muster.agent.reporting import Condition, report_object, send, withheld
+    from muster.agent.task import assess
 
     asked = _json(event.read(), "--event") if event else None
-    generation = observed_generation or dig(asked, "data", "generation")
+    task = None if job is None else _job(job.read())
+    generation = observed_generation or dig(asked, "data", "generation") or _generation(task)
     if not isinstance(generation, int):
         raise click.UsageError("--observed-generation is missing.")
     id_, cluster = _target(target, cluster, asked)
     said = list(conditions)
-    if job is not None:
-        said.append(Condition("Available", _available(job.read(), generation)))
+    if task is not None:
+        if any(condition.type == "Available" for condition in said):
+            raise click.UsageError("--job and --condition both say what Available is.")
+        said.append(Condition("Available", assess(task, generation).available))
     if not any(condition.type == "Available" for condition in said):
         raise click.UsageError("--condition Available=... is missing: without it no report is accepted.")
     if withheld(said) and not even_unknown:
-        click.echo("not sent: Available is Unknown, so what was reported before stands")
+        of = _generation(task)
+        why = "Available is Unknown" if of in (None, generation) else f"the Job is of generation {of}, not {generation}"
+        click.echo(f"not sent: {why}, so what was reported before stands")
         return 0
     extra = None if data is None else _json(data, "--data")
     body = report_object(id_, cluster, adapter, generation, now, said, extra)
@@ -121,15 +127,26 @@ def _target(target: str | None, cluster: str | None, asked: Tree) -> tuple[Any, 
     return kind.id(name, owner if kind.namespaced else ""), owner
 
 
-def _available(text: str, generation: int) -> str:
+def _job(text: str) -> Tree:
+    """The Job, as `kubectl get job -o yaml` or `-o json` prints it."""
     import yaml
 
-    from muster.agent.task import assess
+    from muster.agent.task import generation_of, only_job
 
     try:
-        return assess(yaml.safe_load(text), generation).available
+        job = only_job(yaml.safe_load(text))
+        generation_of(job)
     except yaml.YAMLError as error:
         raise click.UsageError(f"--job is neither JSON nor YAML: {error}") from error
+    except ValueError as error:
+        raise click.UsageError(f"--job cannot be used: {error}.") from error
+    return job
+
+
+def _generation(task: Tree) -> int | None:
+    from muster.agent.task import generation_of
+
+    return None if task is None else generation_of(task)
 
 
 def _json(text: str, name: str) -> Tree:
