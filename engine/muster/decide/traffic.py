@@ -12,8 +12,9 @@ from muster.decide.budgets import Allowance, allowance
 from muster.decide.remedies import ACTIONS
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
-from muster.fleet.ingresses import LOCATIONS, TRAFFIC_CONTROL, Located, locate, unserved
+from muster.fleet.ingresses import LOCATIONS, Located, locate, unserved
 from muster.fleet.objects import Object
+from muster.fleet.remedies import TRAFFIC_CONTROL
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS

@@ -11,13 +11,11 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.fleet.remedies import Remedy
+from muster.fleet.remedies import TRAFFIC_CONTROL, Remedy
 from muster.model.finding import Finding
 from muster.model.kinds import DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
 
-#: The one action that muster itself carries out: no traffic to the cluster.
-TRAFFIC_CONTROL = "TrafficControl"
 LOCATIONS = ("status", "serviceLocations")
 
 

@@ -5,7 +5,7 @@ Empty means the same as absent, as the seed's API comments say: no `clusterAffin
 "nothing", so an explicit empty value gets a warning that says what it means here.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from muster import cel
@@ -23,6 +23,11 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 #: The statuses that a condition can have; comparing with another one is a slip.
 STATUSES = ("True", "False", "Unknown")
 _VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
+
+#: The one action that anything carries out, here as in Karmada: no traffic to the cluster.
+TRAFFIC_CONTROL = "TrafficControl"
+#: The actions that there are.
+ACTIONS = (TRAFFIC_CONTROL,)
 
 #: Where a field stands in its object.
 _At = tuple[str | int, ...]
@@ -97,8 +102,10 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
 
 
 def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
-    """Yield warnings about a sound Remedy: explicit empty values, impossible statuses, clusters that do not exist."""
+    """Yield warnings about a sound Remedy: explicit empty values, impossible statuses, clusters and actions that do not
+    exist."""
     yield from _empty_values(obj)
+    yield from _unknown_actions(obj)
     for index, entry in enumerate(mappings_at(obj.spec, "decisionMatches")):
         status = dig(entry, "clusterConditionMatch", "conditionStatus")
         if isinstance(status, str) and status not in STATUSES:
@@ -111,6 +118,16 @@ def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
         if name not in clusters:
             place: _At = ("spec", "clusterAffinity", "clusterNames", index)
             yield _warning(obj, place, "MUS210", f"there is no cluster {name!r}", did_you_mean(name, clusters))
+
+
+def _unknown_actions(obj: Object) -> Iterator[Finding]:
+    """What nobody carries out. It still goes into `status.remedyActions`, as upstream's schema has no list of names."""
+    said: Sequence[str] = obj.spec.get("actions") or ()
+    for index, action in enumerate(said):
+        if action not in ACTIONS and said.index(action) == index:
+            hint = did_you_mean(action, ACTIONS) or f"what is known is {', '.join(ACTIONS)}"
+            at: _At = ("spec", "actions", index)
+            yield _warning(obj, at, "MUS229", f"nothing carries out the action {action!r}", hint)
 
 
 _MEANINGS: tuple[tuple[_At, str], ...] = (

@@ -123,6 +123,9 @@ _TABLE = (
          "A NoExecute taint moves work off a cluster, so a policy may add one only in a fleet that allows it: "
          "`spec.taints.allowNoExecute: true` on the Fleet."),
     Code("MUS225", _W, "effect that no cluster takes", "No cluster of any kind accepts a taint with this effect."),
+    Code("MUS229", _W, "unknown action",
+         "A Remedy asks for an action that nothing carries out. It stands in `status.remedyActions` of the clusters "
+         "all the same, as in Karmada, for whoever reads it there; with a slip in the name no traffic is blocked."),
     Code("MUS230", _E, "misconfigured placement",
          "The Placement contradicts itself, so nobody can say which clusters it wants. It keeps its last decisions "
          "and says PlacementMisconfigured."),
