@@ -17,7 +17,7 @@ Json = Any
 #: Kubernetes' types of field errors, as cases spell them, and the codes of the findings that say so.
 _CODES: Mapping[str, tuple[str, ...]] = {
     "required": ("MUS204", "MUS206"),
-    "duplicate": ("MUS223",),
+    "duplicate": ("MUS223", "MUS239"),
     "forbidden": ("MUS224",),
     "unsupported": ("MUS203",),
     "notSupported": ("MUS203",),

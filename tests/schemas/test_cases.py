@@ -15,6 +15,8 @@ FILES = sorted(path for path in CASES.glob("*.yaml") if path.is_file())
 #: Objects that upstream refuses too: the case asserts the refusal, and the schema must name the same place.
 REFUSED_UPSTREAM = {
     ("remedy-validation-04", "Remedy/missing"): "$.spec.decisionMatches[0].clusterConditionMatch",
+    # A test of the controller alone, with no API server that would refuse its Cluster (validateclustertaints.go).
+    ("taintpolicy-add-03", "Cluster/member1"): "$.spec.taints[0].effect",
 }
 
 

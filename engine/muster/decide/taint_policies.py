@@ -19,11 +19,11 @@ from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, 
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.taint_policies import EFFECTS, ClusterTaintPolicy, taint_policies
+from muster.fleet.taint_policies import ClusterTaintPolicy, taint_policies
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_TAINT_POLICY
+from muster.model.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 
@@ -110,7 +110,7 @@ class _Cluster:
 
     def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
         for key, value in self._taints(policy):
-            if key[1] not in EFFECTS[self.obj.id.kind] or self._stands(key):
+            if key[1] not in TAINT_EFFECTS[self.obj.id.kind] or self._stands(key):
                 continue
             new = key[1] in DISRUPTIVE and key not in self.before
             held = allowed.holds(self.obj.id, f"taint {taint_text(key)}") if new else None

@@ -29,7 +29,7 @@ from muster.fleet.policies import TaintPolicy, TaintRule
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import TAINT_POLICY, TAINTS, Kind
+from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 
@@ -153,11 +153,13 @@ class _Taints:
                 continue
             base = base or scopes.base(self.obj)
             seen, watched = base, tuple[Watched, ...]()
-            if any(self._put_by(policy, self._key(rule)) for rule in policy.taints):
+            # A policy may speak of clusters of both kinds; none takes the other's effects.
+            rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
+            if any(self._put_by(policy, self._key(rule)) for rule in rules):
                 seen = {**base}
                 watched = watch(seen, self.silence.doubts.about(self.obj))
             scope = scopes.for_policy(policy, seen)
-            for rule in policy.taints:
+            for rule in rules:
                 yield from self._of_rule(policy, rule, scope, scopes.clock, watched)
 
     def _key(self, rule: TaintRule) -> TaintKey:

@@ -22,7 +22,7 @@ from muster.fleet.remedies import Remedy
 from muster.fleet.selectors import LabelSelector
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import BY_NAME, Kind
+from muster.model.kinds import BY_NAME, TAINT_EFFECTS, Kind
 from muster.model.names import did_you_mean
 from muster.model.times import parse_duration, try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -277,9 +277,16 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
 
 
 def _taint_policy(obj: Object, compiler: Compiler, variables: Variables) -> TaintPolicy:
-    taints = []
+    taints, kinds = [], [kind.name for kind in _target(obj).kinds]
+    taken = sorted({effect for kind in kinds for effect in TAINT_EFFECTS.get(kind, ())})
     for index, taint in enumerate(mappings_at(obj.spec, "taints")):
         at = ("spec", "taints", index, "when")
+        if kinds and taint["effect"] not in taken:
+            compiler.refuse(
+                ("spec", "taints", index, "effect"), "MUS203",
+                f"no {' or '.join(kinds)} takes the effect {taint['effect']!r}",
+                f"it takes {', '.join(taken) or 'no taints'}",
+            )  # fmt: skip
         taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], compiler.condition(at), at))
     return TaintPolicy(**_common(obj, compiler, variables), taints=tuple(taints), of_silence=compiler.of_silence)
 

@@ -7,19 +7,17 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
+from muster.fleet.remedies import STATUSES
 from muster.fleet.selectors import LabelSelector
 from muster.fleet.settings import Settings
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, MANAGED_CLUSTER
+from muster.model.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
+from muster.model.names import did_you_mean
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
-#: The effects that a cluster of each kind takes.
-EFFECTS: Mapping[str, frozenset[str]] = {
-    KARMADA_CLUSTER.name: frozenset(("NoSchedule", "PreferNoSchedule", "NoExecute")),
-    MANAGED_CLUSTER.name: frozenset(("NoSelect", "PreferNoSelect", "NoSelectIfNew")),
-}
+OPERATORS = ("In", "NotIn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class StatusMatch:
     def holds(self, statuses: Mapping[str, str]) -> bool:
         """Whether it matches. A missing condition matches nothing, and neither does an operator that nobody knows."""
         status = statuses.get(self.type)
-        if status is None or self.operator not in ("In", "NotIn"):
+        if status is None or self.operator not in OPERATORS:
             return False
         return (status in self.values) is (self.operator == "In")
 
@@ -109,7 +107,8 @@ def _matches(obj: Object, name: str) -> tuple[StatusMatch, ...]:
 
 
 def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
-    """Yield what Karmada's webhook refuses: a taint twice, and NoExecute where the fleet has not allowed it."""
+    """Yield what Karmada's webhook refuses (a taint twice, and NoExecute where the fleet has not allowed it), and words
+    that can do nothing."""
     taints = [(str(taint.get("key")), str(taint.get("effect"))) for taint in mappings_at(obj.spec, "taints")]
     for index, taint in enumerate(taints):
         where = f"spec.taints[{index}]"
@@ -120,9 +119,26 @@ def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
             message = f"{where} adds a NoExecute taint, which moves work off clusters"
             hint = "set spec.taints.allowNoExecute: true on the Fleet if policies may do that"
             yield _finding(obj, "MUS224", index, message, hint)
-        if not any(taint[1] in effects for effects in EFFECTS.values()):
+        if not any(taint[1] in effects for effects in TAINT_EFFECTS.values()):
             yield _finding(obj, "MUS225", index, f"{where}: no cluster takes the effect {taint[1]!r}",
                            "use NoSchedule or NoExecute")  # fmt: skip
+    for name in ("addOnConditions", "removeOnConditions"):
+        for index, entry in enumerate(mappings_at(obj.spec, name)):
+            yield from _slips(obj, ("spec", name, index), entry)
+
+
+def _slips(obj: Object, at: tuple[str | int, ...], entry: Mapping[str, Tree]) -> Iterator[Finding]:
+    """Words that upstream's schema takes and that match nothing."""
+    operator = str(entry.get("operator"))
+    if operator not in OPERATORS:
+        message = f"the operator {operator!r} matches nothing; it is In or NotIn"
+        place = place_of(obj.parts, (*at, "operator"))
+        yield finding("MUS249", message, place, hint=did_you_mean(operator, OPERATORS), object_=obj.id)
+    for index, status in enumerate(entry.get("statusValues") or ()):
+        if status not in STATUSES:
+            message = f"no condition ever has the status {status!r}; it is True, False or Unknown"
+            place = place_of(obj.parts, (*at, "statusValues", index))
+            yield finding("MUS221", message, place, hint=did_you_mean(str(status), STATUSES), object_=obj.id)
 
 
 def _finding(obj: Object, code: str, index: int, message: str, hint: str) -> Finding:

@@ -10,6 +10,7 @@ from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.admission import admit, compile_admissions
 from muster.fleet.awaited import awaited_findings
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.cluster_taints import repeated_taints
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
 from muster.fleet.faults import attempt, each, guarded, is_fault
@@ -45,6 +46,7 @@ from muster.model.kinds import (
     CLUSTER_TAINT_POLICY,
     CLUSTERS,
     CONDITION_POLICY,
+    KARMADA_CLUSTER,
     PLACEMENT,
     PULSE_POLICY,
     REMEDY,
@@ -125,6 +127,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """What is wrong with sound objects beside each other."""
+    yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     lints: tuple[Callable[[], Iterable[Finding]], ...] = (
         lambda: set_findings(fleet),

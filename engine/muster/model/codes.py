@@ -135,6 +135,8 @@ _TABLE = (
     Code("MUS232", _E, "binding of another name",
          "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
          "Until it has, its namespace keeps the clusters that it has chosen."),
+    Code("MUS239", _E, "taint twice on one cluster",
+         "A Karmada Cluster has two taints of one key and effect, which its API server refuses: they are one taint."),
     Code("MUS240", _W, "request cannot be decoded",
          "A CertificateSigningRequest must hold a PKCS #10 request, as PEM in base64. What cannot be read is approved "
          "by no policy: it stays pending."),
@@ -158,6 +160,9 @@ _TABLE = (
          "before the year 1 or after the year 9999 once it is told in UTC."),
     Code("MUS271", _E, "no such duration",
          "A duration is at most 2562047h, some 292 years: what 64 bits of nanoseconds hold, in Go and in CEL."),
+    Code("MUS249", _W, "operator that matches nothing",
+         "A condition of a ClusterTaintPolicy is compared with `In` or `NotIn`. Karmada's schema takes any word and "
+         "its controller matches nothing with another one, so the policy never acts."),
     Code("MUS260", _E, "clusters cannot hibernate",
          "The platform of a ClusterPool cannot hibernate clusters, so all of them must run. The pool stays as it is."),
     Code("MUS261", _W, "clusters without their pool",

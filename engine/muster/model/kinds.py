@@ -143,6 +143,14 @@ ALL: tuple[Kind, ...] = (
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
 CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
 
+#: The effects that a cluster of each kind takes, by the kind's name. Karmada's API server refuses `PreferNoSchedule`.
+TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        KARMADA_CLUSTER.name: frozenset(("NoSchedule", "NoExecute")),
+        MANAGED_CLUSTER.name: frozenset(("NoSelect", "PreferNoSelect", "NoSelectIfNew")),
+    }
+)
+
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
 BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL})
 
