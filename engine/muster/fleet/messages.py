@@ -106,7 +106,7 @@ def _at(origin: Origin) -> Place:
 def skipped(skip: Skipped) -> Finding:
     """A path that was not read."""
     message, hint = _SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
-    label = f"{skip.ref}:{skip.path}" if skip.ref else skip.path
+    label = f"{skip.ref}:{skip.path}" if skip.ref and skip.path else skip.ref or skip.path
     code = _SKIPPED_CODES.get(skip.reason, "MUS021")
     # A branch elsewhere is more likely a person's, who may name it so: it is said once, and is no fault.
     severity = Severity.NOTE if skip.reason == "misplaced" else None
