@@ -23,8 +23,9 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
+# A file's tests stay together: they share what is dear to set up.
 pytest: $(STAMP) servers
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate.
 soak: $(STAMP)
