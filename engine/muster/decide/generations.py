@@ -3,6 +3,10 @@
 What is compared is a digest of the spec as people and agents wrote it; derived taints are no change of anybody's
 wish. Labels and annotations do not count (HyperFleet's seed: only a spec change makes a resource not Ready). Being
 marked for deletion does, as in the Kubernetes API and in HyperFleet's: whoever looks after the object has to answer.
+
+Fields of a cluster that are between people and the hub (its taints, whether it is accepted, how long its lease lasts:
+`Kind.of_hub`) do not count either: no adapter has anything to do for them. An API server would count them. There is one
+generation all the same, because adapters answer for the one that they read in the object.
 """
 
 import hashlib
@@ -17,7 +21,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
-from muster.model.kinds import ALL
+from muster.model.kinds import ALL, Kind
 from muster.model.tree import Tree, dig
 
 DIGEST = "muster.dev/spec-digest"
@@ -31,24 +35,34 @@ def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision | Finding]:
 
 
 def _counted(fleet: Fleet, obj: Object) -> Iterator[Decision]:
-    digest = wish_digest(obj.spec, deleting=is_deleting(fleet, obj))
-    yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, digest), _BECAUSE)
+    deleting = is_deleting(fleet, obj)
+    digest = wish_digest(asked_of_adapters(obj.kind, obj.spec), deleting=deleting)
+    known = fleet.before(obj.id, "metadata", "annotations", DIGEST)
+    # Earlier versions digested the whole spec: where nothing but the way of counting is new, nothing is.
+    changed = known != digest and (not obj.kind.of_hub or known != wish_digest(obj.spec, deleting=deleting))
+    yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, changed=changed), _BECAUSE)
     yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
 
-def _generation(fleet: Fleet, obj: Object, digest: str) -> int:
+def _generation(fleet: Fleet, obj: Object, *, changed: bool) -> int:
     """The last generation, one more where the spec changed, never less than what the object says of itself."""
     written = dig(obj.body, "metadata", "generation")
     own = written if isinstance(written, int) and not isinstance(written, bool) else 1
     last = fleet.before(obj.id, "metadata", "generation")
     if not isinstance(last, int) or isinstance(last, bool):
         return own
-    changed: bool = fleet.before(obj.id, "metadata", "annotations", DIGEST) != digest
     return max(last + int(changed), own)
 
 
+def asked_of_adapters(kind: Kind, spec: Tree) -> Tree:
+    """Return an object's spec without the fields that are the hub's own."""
+    if not isinstance(spec, dict) or not any(name in spec for name in kind.of_hub):
+        return spec
+    return {name: value for name, value in spec.items() if name not in kind.of_hub}
+
+
 def wish_digest(spec: Tree, *, deleting: bool) -> str:
-    """Return the digest of all that people want of an object: its spec, and whether it is to go."""
+    """Return the digest of all that people want of an object: of its spec what counts, and whether it is to go."""
     return spec_digest({"deleting": spec}) if deleting else spec_digest(spec)
 
 

@@ -32,8 +32,9 @@ class Kind:
 
     `versions` are those that are read, the preferred one first; `schema` is the stem of its file in `schemas/`;
     `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other
-    list is atomic; `counted` kinds get a generation; `reported` names the top-level fields that an agent may
-    write for its own cluster through an agent ref.
+    list is atomic; `counted` kinds get a generation, for which the fields of `spec` that
+    are named in `of_hub` do not count; `reported` names the top-level fields that an agent may write for its own
+    cluster through an agent ref.
     """
 
     group: str
@@ -43,6 +44,7 @@ class Kind:
     namespaced: bool = False
     list_keys: ListKeys = field(default_factory=lambda: _CONDITIONS)
     counted: bool = False
+    of_hub: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
 
     @property
@@ -68,11 +70,11 @@ _ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
 
 MANAGED_CLUSTER = Kind(
     _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
-    reported=("metadata", "spec", "status"),
+    of_hub=("hubAcceptsClient", "leaseDurationSeconds", "taints"), reported=("metadata", "spec", "status"),
 )  # fmt: skip
 KARMADA_CLUSTER = Kind(
     "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_KARMADA_LISTS, counted=True,
-    reported=("status",),
+    of_hub=("taints",), reported=("status",),
 )  # fmt: skip
 LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))
 CSR = Kind(

@@ -91,7 +91,9 @@ def test_a_new_generation_does_not_wait(tmp_path: Path) -> None:
     evaluated(tmp_path, 0)
     assert evaluated(tmp_path, 2, {key: Published(1, NOON)}).pulses == []
     (tmp_path / "fleet.yaml").unlink()
-    changed = FLEET.replace("hubAcceptsClient: true", "hubAcceptsClient: true, leaseDurationSeconds: 7")
+    changed = FLEET.replace(
+        "hubAcceptsClient: true", "hubAcceptsClient: true, managedClusterClientConfigs: [{url: https://x}]"
+    )
     (tmp_path / "other.yaml").write_text(changed, encoding="utf-8")
     run = evaluate_snapshot(open_snapshot(tmp_path), NOON + timedelta(seconds=2), {key: Published(1, NOON)})
     assert [pulse.reason for pulse in run.fleet.pulses] == ["spec-changed"]
