@@ -5,7 +5,7 @@ true and never as healthy: the condition becomes Unknown with reason `PolicyErro
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster import cel
@@ -18,7 +18,7 @@ from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
-from muster.fleet.policies import OBSERVED, At, ConditionPolicy, Guard, Rule
+from muster.fleet.policies import HOLD_WHEN, OBSERVED, At, ConditionPolicy, Guard, Rule
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
@@ -32,13 +32,14 @@ _KEPT = Because("kept", text="a policy has an error, so the conditions that it m
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a policy says of an object: the condition's status, reason and message, the rule that said so, and the
-    generation that it speaks of where that is another than the object's own."""
+    generation that it speaks of where that is another than the object's own. `must_last`: not damped already."""
 
     status: str
     reason: str
     message: str
     rule: str
     generation: int | None = None
+    must_last: bool = True
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
@@ -103,6 +104,8 @@ def damped(
 ) -> tuple[Verdict, Because, Decision | None]:
     """The verdict that counts, why, and what is remembered while a new outcome has not lasted long enough."""
     because = Because(f"{policy.label}#{verdict.rule}")
+    if not verdict.must_last:
+        return verdict, because, None
     current = fleet.conditions_before(obj.id).get(policy.type)
     known = fleet.before(obj.id, *map(str, PENDING), policy.type)
     waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
@@ -136,7 +139,11 @@ def judge(policy: ConditionPolicy, scope: PolicyScope, clock: cel.Clock) -> Verd
         return None
     for rule in policy.rules:
         if rule.when is None or holds(rule.when, scope, clock, rule.name, (*rule.at, "when")):
-            return _verdict(rule, scope, clock)
+            verdict = _verdict(rule, scope, clock)
+            if policy.hold_when is None or verdict.status not in policy.hold_for:
+                return verdict
+            held = holds(policy.hold_when, scope, clock, HOLD_WHEN, ("spec", HOLD_WHEN))
+            return replace(verdict, must_last=held)
     return None
 
 

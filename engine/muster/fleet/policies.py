@@ -32,6 +32,8 @@ _PARAMS = "params."
 Variables: TypeAlias = Mapping[str, cel.Program]
 #: The field of a rule that says which generation a condition speaks of.
 OBSERVED = "observedGenerationExpression"
+#: The field that says whether an outcome has to last.
+HOLD_WHEN = "holdWhen"
 #: Where an expression stands in its policy.
 At: TypeAlias = tuple[str | int, ...]
 
@@ -93,7 +95,7 @@ class ConditionPolicy(Policy):
     """Decides one condition.
 
     `hold_for`: how long an outcome must last before it is adopted, by status; `hold_unhealthy`: whether that goes for
-    changes between False and Unknown too.
+    changes between False and Unknown too; `hold_when`: whether at all (None: always).
     """
 
     type: str
@@ -101,6 +103,7 @@ class ConditionPolicy(Policy):
     hold_for: Mapping[str, timedelta]
     hold_unhealthy: bool
     reads: frozenset[str]
+    hold_when: cel.Program | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +260,7 @@ def _condition_policy(obj: Object, compiler: Compiler, variables: Variables) -> 
     return ConditionPolicy(
         **_common(obj, compiler, variables), type=obj.spec["type"], rules=tuple(rules),
         hold_for=_hold_for(obj, compiler), hold_unhealthy=obj.spec.get("holdUnhealthy") is not False,
-        reads=compiler.reads,
+        hold_when=compiler.condition(("spec", HOLD_WHEN)) if HOLD_WHEN in obj.spec else None, reads=compiler.reads,
     )  # fmt: skip
 
 
