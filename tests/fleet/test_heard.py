@@ -132,3 +132,61 @@ def test_no_agent_keeps_itself_from_being_denied_by_breaking_a_rule(repo: Repo) 
     body = next(o for o in run.objects if o["kind"] == "ManagedCluster" and o["metadata"]["name"] == "a")
     conditions = {c["type"]: c["reason"] for c in body["status"]["conditions"]}
     assert conditions["HubAcceptedManagedCluster"] == "HubClusterAdminDenied"
+
+
+DNS = "ServiceDomainNameResolutionReady"
+HAND = f"- {{type: {DNS}, status: 'True', reason: ByHand}}\n  - {{type: Other, status: 'True', reason: ByHand}}\n"
+
+
+def _word(status: str, at: str = "") -> str:
+    looked = f", lastUpdateTime: {at!r}" if at else ""
+    return (
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a}\nstatus:\n"
+        f"  conditions:\n  - {{type: {DNS}, status: '{status}', reason: Looked{looked}}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("beside", "code_at", "severity"),
+    [
+        pytest.param("person", "a.yaml:8:5", Severity.ERROR, id="a person, in the cluster's file"),
+        pytest.param("file", "z.yaml:6:5", Severity.ERROR, id="a file of reports"),
+        pytest.param("agent", "agents/a:other.yaml:6:5", Severity.WARNING, id="another agent of the cluster"),
+    ],
+)
+def test_what_a_detector_reports_nobody_says_beside_it(
+    repo: Repo, beside: str, code_at: str, severity: Severity
+) -> None:
+    detector = {**GOOD, "detectors/dns.yaml": _word("False", FRESH)}
+    if beside == "person":
+        repo.commit({"a.yaml": cluster("a") + f"status:\n  conditions:\n  {HAND}"})
+    elif beside == "file":
+        repo.commit({"z.yaml": _word("True")})
+    else:
+        detector["other.yaml"] = _word("True")
+    repo.commit_to(AGENT, detector)
+    run = reconciled(repo, NOW)
+    refused = [one for one in run.findings if one.code == "MUS129"]
+    assert [(str(one.place), one.severity) for one in refused] == [(code_at, severity)]
+    assert f"status.conditions[{DNS}]" in refused[0].message
+    assert "agents/a:detectors/dns.yaml:6:5" in refused[0].message
+    assert _conditions(run)[DNS] == ("False", "Looked"), "the detector's word counts"
+    # The cluster is not frozen: what else is said of it counts, and so does the detector's next word.
+    assert _conditions(run)["ManagedClusterConditionAvailable"][0] == "True"
+    repo.commit_to(AGENT, {**detector, "detectors/dns.yaml": _word("True", "2026-01-01T00:00:05Z")})
+    assert _conditions(reconciled(repo, NOW + timedelta(seconds=5)))[DNS] == ("True", "Looked")
+
+
+def test_a_condition_by_hand_does_not_silence_the_detectors_of_nodes(repo: Repo) -> None:
+    repo.commit({"a.yaml": cluster("a") + f"status:\n  conditions:\n  {HAND}"})
+    saw = f"{{source: n1, type: {DNS}, status: 'False', lastUpdateTime: {FRESH!r}}}"
+    words = _word("False").split("  conditions")[0] + f"  detections:\n  - {saw}\n"
+    repo.commit_to(AGENT, {**GOOD, "n1.yaml": words})
+    run = reconciled(repo, NOW)
+    assert [one.code for one in run.findings] == ["MUS129"]
+    assert _conditions(run)[DNS][0] == "False"
+
+
+def _conditions(run: muster.Run) -> dict[str, tuple[str, str]]:
+    body = next(o for o in run.objects if o["kind"] == "ManagedCluster" and o["metadata"]["name"] == "a")
+    return {c["type"]: (c["status"], c["reason"]) for c in body["status"]["conditions"]}

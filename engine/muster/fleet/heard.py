@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from muster.fleet import messages
+from muster.fleet.detected import without_hand_written
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
@@ -53,7 +54,9 @@ def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], li
     body: Tree = None
     conflicts: list[Path] = []
     findings: list[Finding] = []
-    for part in sorted(parts, key=lambda part: bool(reported(part))):
+    heard_parts, hand_written = without_hand_written(parts, lambda part: bool(reported(part)))
+    findings.extend(hand_written)
+    for part in sorted(heard_parts, key=lambda part: bool(reported(part))):
         found: list[Path] = []
         merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, found)
         sections = reported(part)

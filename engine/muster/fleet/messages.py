@@ -382,6 +382,20 @@ def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
     )
 
 
+def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
+    """A condition that a detector reports already."""
+    return _not_sent(
+        finding(
+            "MUS129",
+            f"{path_text(path)} of {part.id} is what a detector reports at {detector}",
+            here,
+            hint="remove it here, or stop the detector and take its report away",
+            object_=part.id,
+        ),
+        part.source.ref,
+    )
+
+
 def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
     """An object whose derived part could not be read again. Of what only agents sent, nobody here is to blame."""
     return finding(

@@ -98,6 +98,10 @@ _TABLE = (
          "Git LFS or git-crypt stores this file, so the repository holds a pointer or a cipher in its place, which "
          "says nothing of the objects in it. It counts as not read: nothing is taken for gone on its account. Files of "
          "a fleet are small texts: take them out of the filter in .gitattributes."),
+    Code("MUS129", _E, "condition that a detector reports",
+         "A detector reports this condition of the cluster, and somebody else says it too: a file that was written by "
+         "hand, or another agent. The detector's word counts, the other is left out. Remove it, or stop the detector "
+         "and delete its file (on the cluster's branch: `detectors/`)."),
     # -- 2xx: schema and references
     Code("MUS201", _E, "unknown field", "The schema has no such field. The nearest name is given where there is one."),
     Code("MUS202", _E, "wrong type", "The value has another type than the schema's."),
