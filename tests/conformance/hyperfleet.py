@@ -32,7 +32,7 @@ DIFFERENCES: Mapping[str, str] = {
     "one of the case's instants",
     "`created_time` on conditions": "to be one of the case's instants",
     "a condition `<Adapter>Successful` per adapter": "to be absent, and to be what the report says that counts",
-    "a finalized object is deleted": "the condition Finalized",
+    "a finalized object is deleted": "the condition Finalized, and that no pulse is due",
     "without required adapters both conditions are False": "to be absent",
     "an expression over all of no reports is True": "to be False",
     "every event's reason is `message decision matched`": "the reason of the rule",
@@ -288,9 +288,11 @@ class _Check:
             yield f"{type_}.last_transition_time {wanted}", f"{type_}.last_transition_time {have}"
 
     def _clock_starts_at(self, ready: Json) -> Iterator[tuple[str, str]]:
-        """The age that pulses count starts at `last_updated_time`: nothing is due at the limit, but a second later."""
+        """The age that pulses count starts at `last_updated_time`: nothing is due at the limit, but a second later.
+        Of what is Ready while it is being deleted, which upstream removes, nothing is due at all."""
         limit = parse_time(ready["last_updated_time"]) + _TTL[ready["status"]]
-        for instant, due in ((limit, False), (limit + timedelta(seconds=1), True)):
+        there = not (self.fleet.resource.get("deleted_time") and ready["status"] == "True")
+        for instant, due in ((limit, False), (limit + timedelta(seconds=1), there)):
             pulses = self.fleet.run(instant, announced=True).pulses
             yield from _same(f"pulse due at {format_time(instant)}", due, bool(pulses))
 

@@ -18,9 +18,11 @@ from muster.fleet.leases import CLUSTER_NAME, effective_leases, lease_seconds, s
 from muster.fleet.objects import Object
 from muster.fleet.policies import Policy
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER, Kind
+from muster.model.kinds import CLUSTERS, CSR, KARMADA_CLUSTER, MANAGED_CLUSTER, Kind
 from muster.model.tree import Tree, dig
 
+#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
+ACCEPTED = "HubAcceptedManagedCluster"
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
@@ -49,12 +51,20 @@ class Scopes:
             "reported": self._reported(obj),
             "previous": self.fleet.conditions_before(obj.id),
             "conditions": self.fleet.conditions(obj.id),
+            "accepted": self._accepted(obj, name),
             "generation": generation_of(self.fleet, obj.id),
             "fleet": self.fleet.settings.spec,
             "now": self.clock.now,
             **self.adapters.base(obj),
             **(self._request(obj) if obj.id.kind == CSR.name else {}),
         }
+
+    def _accepted(self, obj: Object, cluster: str) -> bool:
+        """Whether the cluster that the object is or belongs to is accepted: a ManagedCluster has to be, others are."""
+        id_ = MANAGED_CLUSTER.id(cluster)
+        if obj.kind is KARMADA_CLUSTER or (id_ not in self.fleet.objects and id_ not in self.fleet.previous):
+            return True
+        return bool(dig(self.fleet.conditions(id_).get(ACCEPTED), "status") == "True")
 
     def _request(self, obj: Object) -> dict[str, object]:
         """What policies over requests for certificates see besides: the request, and the cluster that it is for."""

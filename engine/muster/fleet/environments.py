@@ -115,6 +115,7 @@ def policy_environment(
             "reports": ListType(spec_type(ADAPTER_REPORT), _MOST_ADAPTERS),
             "adapters": ListType(StringType(max_length=63), _MOST_ADAPTERS),
             "updated": TIMESTAMP,
+            "accepted": BOOL,
             "deleting": BOOL,
             "children": ListType(_CHILD),
             "generation": INT,

@@ -172,3 +172,71 @@ def test_pulses_of_a_predecessor_are_not_remembered(tmp_path: Path) -> None:
         seen.append(pulse.event["id"])
         assert not looked(seconds + 1, memory, cluster_there=True).fleet.pulses
     assert seen[0] != seen[1]
+
+
+POOL = """\
+apiVersion: muster.dev/v1alpha1
+kind: NodePool
+metadata: {name: workers, namespace: c1}
+spec: {replicas: 1}
+"""
+ACCEPTED, DENIED = "{hubAcceptsClient: true}", "{hubAcceptsClient: false}"
+FINALIZED = REPORT.replace("[{type: Available", '[{type: Finalized, status: "True"}, {type: Available')
+GOING = 'deletionTimestamp: "2026-01-01T12:00:00Z", name: c1'
+
+
+def asked(folder: Path, seconds: int, cluster: str = ACCEPTED, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Which objects have a pulse, and why, where every kind requires an adapter and nothing is remembered."""
+    text = FLEET.replace("{ManagedCluster: [dns]}", "{ManagedCluster: [dns], NodePool: [dns]}")
+    files = {"fleet.yaml": text.replace(ACCEPTED, cluster), "pool.yaml": POOL, **(more or {})}
+    for path, body in files.items():
+        (folder / path).write_text(body, encoding="utf-8")
+    run = evaluate_snapshot(open_snapshot(folder), NOON + timedelta(seconds=seconds))
+    assert not run.findings
+    for path, derived in run.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(derived or "", encoding="utf-8")
+    return {f"{pulse.object.kind}": pulse.reason for pulse in run.fleet.pulses}
+
+
+def test_who_is_out_is_not_asked_for_and_neither_are_its_node_pools(tmp_path: Path) -> None:
+    assert asked(tmp_path, 0, DENIED) == {}, "never accepted"
+    assert asked(tmp_path, 60) == {"ManagedCluster": "new-resource", "NodePool": "new-resource"}
+    assert asked(tmp_path, 3600, DENIED) == {}
+    assert asked(tmp_path, 7200) == {"ManagedCluster": "new-resource", "NodePool": "new-resource"}
+
+
+def test_a_node_pool_of_a_cluster_that_is_not_a_managed_one_is_asked_for(tmp_path: Path) -> None:
+    settings = FLEET.split("---")[0].replace("ManagedCluster: [dns]", "Cluster: [dns], NodePool: [dns]")
+    karmada = "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: c1}\nspec: {syncMode: Push}\n"
+    for path, text in (("fleet.yaml", settings), ("c.yaml", karmada), ("pool.yaml", POOL)):
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    run = evaluate_snapshot(open_snapshot(tmp_path), NOON)
+    assert sorted(pulse.object.kind for pulse in run.fleet.pulses) == ["Cluster", "NodePool"]
+
+
+def test_whoever_has_let_go_is_not_asked_again(tmp_path: Path) -> None:
+    text = FLEET.replace("name: c1", GOING)
+    (tmp_path / "fleet.yaml").write_text(FLEET, encoding="utf-8")
+
+    def reasons(seconds: int) -> list[str]:
+        run = evaluate_snapshot(open_snapshot(tmp_path), NOON + timedelta(seconds=seconds))
+        for path, derived in run.files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(derived or "", encoding="utf-8")
+        return [pulse.reason for pulse in run.fleet.pulses]
+
+    assert reasons(0) == ["new-resource"]
+    (tmp_path / "fleet.yaml").write_text(text, encoding="utf-8")
+    assert reasons(10) == ["spec-changed"], "generation 2, though nothing of generation 1 was ever remembered"
+    said = FINALIZED.replace("generation: 1", "generation: 2").replace("11:59:00", "12:00:20")
+    (tmp_path / "report.yaml").write_text(said, encoding="utf-8")
+    assert reasons(30) == []
+    assert reasons(86400) == [], "it may be as old as it likes"
+
+
+def test_only_the_first_generation_is_new(tmp_path: Path) -> None:
+    """An object that moves in at generation 7 is no new resource, though no adapter has spoken of it."""
+    (tmp_path / "fleet.yaml").write_text(FLEET.replace("name: c1", "name: c1, generation: 7"), encoding="utf-8")
+    run = evaluate_snapshot(open_snapshot(tmp_path), NOON)
+    assert [pulse.reason for pulse in run.fleet.pulses] == ["spec-changed"]
