@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.commands.conftest import Run
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, new_repository
 
 POOL = """\
 apiVersion: hive.openshift.io/v1
@@ -84,3 +84,33 @@ def test_a_claim_that_shares_its_file_is_not_taken_apart(muster: Run, repo: Repo
     code, _, err = muster("release", "a", "--repo", repo.path)
     assert code == 1
     assert "ClusterClaim/pools/a shares its file with other objects: two.yaml" in err
+
+
+def test_push_builds_on_what_others_have_pushed(muster: Run, repo: Repo, tmp_path: Path) -> None:
+    hub = new_repository(tmp_path / "hub.git", bare=True)
+    repo.git("remote", "add", "origin", str(hub.path))
+    repo.git("push", "--quiet", "origin", "main")
+    other = clone(hub, tmp_path / "other")
+    claim = ("claim", "--pool", "ci", "--now", NOW, "--push")
+    assert muster(*claim, "job-1", "--repo", other.path)[0] == 0
+    # This clone is behind: it fetches first, so both claims are there, and a name is taken that only the hub knows.
+    code, out, err = muster(*claim, "job-2", "--repo", repo.path)
+    assert (code, err) == (0, "")
+    assert "pushed to origin" in out
+    assert hub.git("rev-parse", "main") == repo.git("rev-parse", "main")
+    assert hub.git("ls-tree", "--name-only", "main:pools/claims/pools").split() == ["job-1.yaml", "job-2.yaml"]
+    code, _, err = muster(*claim, "job-2", "--repo", other.path)
+    assert code == 1
+    assert "ClusterClaim/pools/job-2 exists already" in err
+    code, out, err = muster("release", "job-2", "--repo", other.path, "--push")
+    assert (code, err) == (0, "")
+    assert "pools/claims/pools/job-2.yaml removed" in out
+    assert hub.git("ls-tree", "--name-only", "main:pools/claims/pools").split() == ["job-1.yaml"]
+
+
+def test_a_claim_that_no_schema_takes_is_not_committed(muster: Run, repo: Repo) -> None:
+    before = repo.git("rev-parse", "HEAD")
+    code, _, err = muster("claim", "job-1", "--pool", "ci", "--subject", f"User/{'x' * 1000}", "--repo", repo.path)
+    assert code == 1
+    assert "MUS206" in err
+    assert repo.git("rev-parse", "HEAD") == before

@@ -2,35 +2,21 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+from muster.answers.editing import Draft, EditRefusedError
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind
 from muster.model.names import did_you_mean
 from muster.model.times import format_time
 from muster.model.tree import Tree
-from muster.yamlio.emitter import emit
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 
-class ClaimError(ValueError):
-    """A claim cannot be made or given back; the text says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One file of the repository and its new text; None removes it. `subject` is the commit's first line."""
-
-    path: str
-    text: str | None
-    subject: str
-
-
 def claim(
-    fleet: Fleet,
+    draft: Draft,
     name: str,
     pool: str,
     *,
@@ -38,19 +24,19 @@ def claim(
     namespace: str = "",
     lifetime: str = "",
     subjects: Iterable[str] = (),
-) -> Edit:
-    """Return the edit that claims a cluster of a pool, stamped with the instant so that claims are served in order.
+) -> None:
+    """Claim a cluster of a pool, stamped with the instant so that claims are served in order.
 
-    `subjects` are written `Kind/name`. ClaimError where the pool is unknown or lives in several namespaces, the claim
-    exists, or a name or subject is malformed.
+    `subjects` are written `Kind/name`. EditRefusedError where the pool is unknown or lives in several namespaces, the
+    claim exists, or a name or subject is malformed.
     """
-    key = _only(fleet, CLUSTER_POOL, pool, namespace)
+    key = _only(draft.fleet, CLUSTER_POOL, pool, namespace)
     id_ = CLUSTER_CLAIM.id(name, key.id.namespace)
-    if id_ in fleet.objects:
-        where = fleet.objects[id_].parts[0].source.label
-        raise ClaimError(f"{id_} exists already, in {where}. Release it first, or take another name.")
+    if id_ in draft.fleet.objects:
+        where = draft.fleet.objects[id_].parts[0].source.label
+        raise EditRefusedError(f"{id_} exists already, in {where}. Release it first, or take another name.")
     if not _NAME.fullmatch(name):
-        raise ClaimError(f"{name!r} is no name for a claim. Use lower-case letters, digits and '-'.")
+        raise EditRefusedError(f"{name!r} is no name for a claim. Use lower-case letters, digits and '-'.")
     spec: Tree = {"clusterPoolName": pool}
     if lifetime:
         spec["lifetime"] = lifetime
@@ -62,21 +48,27 @@ def claim(
         "metadata": {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)},
         "spec": spec,
     }
-    return Edit(f"pools/claims/{id_.namespace}/{name}.yaml", emit(body), f"Claim a cluster of pool {pool} as {name}")
+    path = f"pools/claims/{id_.namespace}/{name}.yaml"
+    draft.create(path, body)
+    draft.told.append(f"{id_}: {path} written")
 
 
-def release(fleet: Fleet, name: str, *, namespace: str = "") -> Edit:
-    """Return the edit that gives a claim's cluster back.
+def release(draft: Draft, name: str, *, namespace: str = "") -> None:
+    """Give a claim's cluster back.
 
-    ClaimError where there is no such claim, or its file holds other objects too.
+    EditRefusedError where there is no such claim, or its file holds other objects too.
     """
-    claimed = _only(fleet, CLUSTER_CLAIM, name, namespace)
+    claimed = _only(draft.fleet, CLUSTER_CLAIM, name, namespace)
     paths = {part.source.path for part in claimed.parts}
-    others = [obj.id for obj in fleet.objects.values() for part in obj.parts if part.source.path in paths]
+    others = [obj.id for obj in draft.fleet.objects.values() for part in obj.parts if part.source.path in paths]
     if len(paths) > 1 or len(others) > 1:
         where = ", ".join(sorted(paths))
-        raise ClaimError(f"{claimed.id} shares its file with other objects: {where}. Take the document out by hand.")
-    return Edit(next(iter(paths)), None, f"Release claim {name}")
+        raise EditRefusedError(
+            f"{claimed.id} shares its file with other objects: {where}. Take the document out by hand."
+        )
+    path = next(iter(paths))
+    draft.delete(path)
+    draft.told.append(f"{claimed.id}: {path} removed")
 
 
 def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
@@ -86,13 +78,15 @@ def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
         return named[0]
     if named:
         spaces = ", ".join(obj.id.namespace for obj in named)
-        raise ClaimError(f"there are several {kind.plural} named {name!r}. Choose one with --namespace: {spaces}.")
+        raise EditRefusedError(
+            f"there are several {kind.plural} named {name!r}. Choose one with --namespace: {spaces}."
+        )
     hint = did_you_mean(name, (obj.id.name for obj in fleet.of(kind)))
-    raise ClaimError(f"there is no {kind.name} named {name!r}. {hint}".strip())
+    raise EditRefusedError(f"there is no {kind.name} named {name!r}. {hint}".strip())
 
 
 def _subject(text: str) -> Tree:
     kind, _, name = text.partition("/")
     if kind not in ("User", "Group", "ServiceAccount") or not name:
-        raise ClaimError(f"{text!r} is no subject. Write User/name, Group/name or ServiceAccount/name.")
+        raise EditRefusedError(f"{text!r} is no subject. Write User/name, Group/name or ServiceAccount/name.")
     return {"kind": kind, "name": name}

@@ -1,4 +1,5 @@
-"""Edits that people ask for: accept, deny, taint. Each is one field in a file that somebody wrote, and one commit.
+"""Edits that people ask for: accept, deny, taint (one field in a file that somebody wrote), claim and release (one
+file). Each is one commit.
 
 Nothing else in the file changes, comments least of all (`muster.yamlio.edit`). The edited fleet is validated before
 anything is committed: an edit that would break an object that was sound is refused, with the findings.
@@ -48,10 +49,11 @@ class Edited:
 
 @dataclass
 class Draft:
-    """A fleet on which edits are tried: the texts that would be committed, and a line about each change."""
+    """A fleet on which edits are tried: the texts that would be committed (None removes a file), and a line about each
+    change."""
 
     fleet: Fleet
-    texts: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str | None] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
     def part_with(self, id_: ObjectId, *path: str) -> Part | None:
@@ -99,6 +101,10 @@ class Draft:
             )
         self.texts[path] = emit(body)
 
+    def delete(self, path: str) -> None:
+        """Remove a file."""
+        self.texts[path] = None
+
     def text_of(self, part: Part) -> str:
         """The text of a part's file, with the edits so far."""
         return self.texts.get(part.source.path) or part.source.read().decode("utf-8")
@@ -107,7 +113,7 @@ class Draft:
         """What a part says, with the edits so far."""
         if part.source.path not in self.texts:
             return part.body
-        documents = load_documents(self.texts[part.source.path].encode(), part.source.path).documents
+        documents = load_documents(self.text_of(part).encode(), part.source.path).documents
         body = next(document.body for document in documents if document.index == part.index)
         return body if part.item is None else body["items"][part.item]
 
@@ -140,7 +146,7 @@ def commit_edit(
         if not draft.texts:
             return Edited(None, tuple(draft.told))
         _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
-        files = {path: text.encode() for path, text in draft.texts.items()}
+        files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
         commit = build_commit(repository, files, message, ground.base)
         landed = land(repository, ground, commit, tuple(files))

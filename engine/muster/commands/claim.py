@@ -1,12 +1,13 @@
 """`muster claim`: ask a pool for a cluster, as one commit."""
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.editing import commit_edit
+from muster.commands.edits import edit_once, edit_options
 
 
 @click.command()
@@ -17,16 +18,17 @@ from muster.commands.editing import commit_edit
 @click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster; repeatable.")
 @options.repo_option
 @options.now_option
+@edit_options
 def command(
-    name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], repo: Path, now: datetime
-) -> int:
+    name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], repo: Path, now: datetime,
+    branch: str | None, push: bool, remote: str,
+) -> int:  # fmt: skip
     """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
     from muster.answers.claiming import claim
     from muster.model.times import try_duration
 
     if lifetime and try_duration(lifetime) is None:
         raise click.UsageError(f"{lifetime!r} is not a duration such as 90m or 8h.")
-    return commit_edit(
-        repo,
-        lambda fleet: claim(fleet, name, pool, now=now, namespace=namespace, lifetime=lifetime, subjects=subjects),
-    )
+    change = partial(claim, name=name, pool=pool, now=now, namespace=namespace, lifetime=lifetime, subjects=subjects)
+    subject = f"Claim a cluster of pool {pool} as {name}"
+    return edit_once(repo, change, subject, branch=branch, push=push, remote=remote)

@@ -1,11 +1,12 @@
 """`muster release`: give a claim's cluster back, as one commit."""
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.editing import commit_edit
+from muster.commands.edits import edit_once, edit_options
 
 
 @click.command()
@@ -14,8 +15,10 @@ from muster.commands.editing import commit_edit
     "--namespace", default="", metavar="NS", help="The claim's namespace, where several have one of the name."
 )
 @options.repo_option
-def command(name: str, namespace: str, repo: Path) -> int:
+@edit_options
+def command(name: str, namespace: str, repo: Path, branch: str | None, push: bool, remote: str) -> int:
     """Release the claim NAME, as one commit. The next reconcile has its cluster deleted, within the pool's budget."""
     from muster.answers.claiming import release
 
-    return commit_edit(repo, lambda fleet: release(fleet, name, namespace=namespace))
+    change = partial(release, name=name, namespace=namespace)
+    return edit_once(repo, change, f"Release claim {name}", branch=branch, push=push, remote=remote)
