@@ -81,8 +81,9 @@ class CaseFleet:
             del self.files["resource.yaml"]
             return
         if self.resource.get("has_active_children"):
+            # Node pools are marked with their cluster; one with an error in it cannot be, and so is active still.
             self.write("child.yaml", {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster},
-                                      "spec": {}})  # fmt: skip
+                                      "spec": "none"})  # fmt: skip
         self.derive(self.id, self._earlier_state())
         for report in self._stored_reports():
             self._derive_report(report)

@@ -11,7 +11,7 @@ from muster.decide.reports.accepted import TARGETS, accepted_by_target, required
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
-from muster.model.kinds import NODE_POOL, Kind
+from muster.model.kinds import NODE_POOL, Kind, kind_of
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 
@@ -60,11 +60,14 @@ def owner_cluster(pool: Object) -> str:
 
 
 def _pools(fleet: Fleet) -> Iterator[tuple[str, list[Tree]]]:
+    """Node pools by cluster, those with an error in them too: what cannot be read has not gone."""
     found: dict[str, list[Tree]] = {}
-    for pool in fleet.of(NODE_POOL):
+    required = required_adapters(fleet, NODE_POOL)
+    broken = (fleet.objects[id_] for id_ in sorted(fleet.broken & fleet.objects.keys()) if kind_of(id_) is NODE_POOL)
+    for pool in (*fleet.of(NODE_POOL), *broken):
         child = {
             "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
-            "deleting": is_deleting(fleet, pool),
+            "deleting": is_deleting(fleet, pool), "adapters": required,
         }  # fmt: skip
         found.setdefault(owner_cluster(pool), []).append(child)
     yield from found.items()

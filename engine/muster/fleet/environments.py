@@ -55,6 +55,7 @@ _CHILD = ObjectType(
         "namespace": Field(STRING, required=True),
         "name": Field(STRING, required=True),
         "deleting": Field(BOOL, required=True),
+        "adapters": Field(ListType(StringType(max_length=63), _MOST_ADAPTERS), required=True),
     },
 )
 
