@@ -253,3 +253,67 @@ def test_no_agent_takes_the_name_of_anothers_request(repo: Repo, name: str, owne
     assert made["metadata"]["labels"]["open-cluster-management.io/cluster-name"] == owner
     refused = next(text for text in codes(run) if "has a request of that name" in text)
     assert refused.startswith(f"MUS106 agents/{'b' if owner == 'a' else 'a'}:")
+
+
+POOL = """\
+apiVersion: hive.openshift.io/v1
+kind: ClusterPool
+metadata: {name: ci, namespace: pools}
+spec: {size: 1, runningCount: 1, baseDomain: ci.example.com, imageSetRef: {name: v1}, platform: {aws: {region: eu-1}}}
+---
+apiVersion: hive.openshift.io/v1
+kind: ClusterImageSet
+metadata: {name: v1}
+spec: {releaseImage: "quay.io/release:1"}
+"""
+PROVISIONED = """\
+apiVersion: hive.openshift.io/v1
+kind: ClusterDeployment
+metadata: {name: ci-1, namespace: ci-1}
+spec: {installed: true}
+status:
+  powerState: Running
+  conditions: [{type: Hibernating, status: "False", reason: Running}, {type: Ready, status: "True", reason: Running}]
+"""
+
+
+def _bucket(run: muster.Run) -> str:
+    body = next(b for b in run.objects if b["kind"] == "ClusterDeployment" and b["metadata"]["name"] == "ci-1")
+    return str(body["status"]["muster"]["bucket"])
+
+
+def test_a_provisioner_reports_a_pools_cluster_from_a_ref_of_its_own(repo: Repo) -> None:
+    repo.commit({"pool.yaml": POOL})
+    repo.commit(muster.evaluate(repo.path, NOW, "HEAD").files)
+    assert _bucket(muster.evaluate(repo.path, NOW, "HEAD")) == "installing"
+    repo.commit_to("refs/heads/agents/ci-1", {"observed.yaml": PROVISIONED})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert _bucket(run) == "assignable"
+    assert run.findings == []
+    repo.commit(run.files)
+    assert muster.evaluate(repo.path, NOW, "HEAD").files == {}, "a second run changes nothing"
+    # A checkout without agents' refs has not heard the provisioner: nothing is taken back.
+    for name in ("a", "ci-1"):
+        repo.git("update-ref", "-d", f"refs/heads/agents/{name}")
+    assert _bucket(muster.evaluate(repo.path, NOW, "HEAD")) == "assignable"
+
+
+def test_a_provisioner_says_what_it_saw_of_its_cluster_and_nothing_else(repo: Repo) -> None:
+    repo.commit({"pool.yaml": POOL})
+    repo.commit(muster.evaluate(repo.path, NOW, "HEAD").files)
+    hostile = PROVISIONED.replace("namespace: ci-1}", "namespace: ci-1, labels: {x: y}, deletionTimestamp: now}")
+    hostile = hostile.replace("{installed: true}", "{installed: true, powerState: Hibernating, clusterName: mine}")
+    other = PROVISIONED.replace("ci-1", "ci-2")
+    elsewhere = PROVISIONED.replace("namespace: ci-1", "namespace: pools")
+    files = {"observed.yaml": hostile, "other.yaml": other, "elsewhere.yaml": elsewhere}
+    repo.commit_to("refs/heads/agents/ci-1", files)
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    told = "\n".join(codes(run))
+    for refused in ("metadata.labels", "metadata.deletionTimestamp", "spec.powerState", "spec.clusterName",
+                    "it is about cluster 'ci-2'", "its namespace is 'pools'"):  # fmt: skip
+        assert refused in told
+    assert {one.code for one in run.findings} == {"MUS106"}
+    body = next(b for b in run.objects if b["kind"] == "ClusterDeployment")
+    assert (body["spec"]["powerState"], body["spec"]["clusterName"]) == ("Running", "ci-1")
+    assert "deletionTimestamp" not in body["metadata"]
+    assert _bucket(run) == "assignable"

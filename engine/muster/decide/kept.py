@@ -66,7 +66,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         ((ADAPTER_REPORT,), (_STATUS,)),
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
     ),
-    "hearing": ((CLUSTERS, (("status", "muster", "agentRef"),)), ((FLEET,), (REMOVED,))),
+    "hearing": (((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)), ((FLEET,), (REMOVED,))),
     "silence": (),  # what it decides again, "kept" has decided
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.fleet.leases import CLUSTER_NAME
-from muster.model.kinds import CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mapping_at
 
@@ -31,6 +31,8 @@ _DECIDED_CONDITIONS: Final = frozenset((
 ))  # fmt: skip
 _DECIDED_STATUS: Final = frozenset(("muster", "remedyActions"))
 
+#: What a provisioner finds out about the cluster that it made.
+_PROVISIONED: Final = frozenset(("clusterMetadata", "installed"))
 #: Who made a request for a certificate.
 _REQUESTER: Final = ("extra", "groups", "uid", "username")
 _USER: Final = "system:open-cluster-management:"
@@ -59,6 +61,21 @@ def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> Cut:
     body["metadata"] = {name: value for name, value in metadata.items() if name not in _LIFE}
     if kind is CSR:
         return _request(body, refused, cluster)
+    if kind is CLUSTER_DEPLOYMENT:
+        return _provisioned(part, body, refused)
+    return Cut(body, _few(refused))
+
+
+def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> Cut:
+    """What a provisioner saw of its cluster: that it is installed, and its status. What is wished for is the pool's."""
+    metadata, spec = mapping_at(part.body, "metadata"), mapping_at(body, "spec")
+    refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
+    refused += [f"spec.{name}" for name in sorted(spec) if name not in _PROVISIONED]
+    body = {**body, "metadata": {"name": part.id.name, "namespace": part.id.namespace}}
+    if spec:
+        body["spec"] = {name: value for name, value in spec.items() if name in _PROVISIONED}
+    if isinstance(body.get("status"), dict):
+        body["status"] = _status(part, body["status"], refused)
     return Cut(body, _few(refused))
 
 

@@ -15,7 +15,7 @@ from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, CSR, LEASE, kind_of
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
 from muster.model.source import Part
 from muster.model.tree import Tree, mapping_at
 
@@ -68,6 +68,8 @@ def _foreign(part: Part, cluster: str) -> str:
         return "" if labelled == cluster else f"its label {CLUSTER_NAME} is {labelled!r}"
     if kind is LEASE and id_.namespace == KARMADA_NAMESPACE:
         return "" if id_.name == cluster else f"it is the lease of cluster {id_.name!r}"
+    if kind is CLUSTER_DEPLOYMENT and id_.name != cluster:
+        return f"it is about cluster {id_.name!r}"
     if id_.namespace != cluster:
         return f"its namespace is {id_.namespace!r}"
     return "" if labelled in (None, cluster) else f"its label {CLUSTER_NAME} is {labelled!r}"

@@ -19,12 +19,14 @@ from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 from muster.fleet.objects import Object
 from muster.model.agentref import cluster_of
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, CLUSTERS, CSR, LEASE, NODE_POOL, kind_of
+from muster.model.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, NODE_POOL, kind_of
 from muster.model.snapshot import Agents
 
 #: Where a cluster's derived part names the ref that it speaks through.
 AGENT_REF = ("status", "muster", "agentRef")
 
+#: Of what a ref speaks: a cluster, and the same as a provisioner made it for a pool.
+SPEAKERS = (*CLUSTERS, CLUSTER_DEPLOYMENT)
 #: What lies in a cluster's namespace and depends on what its agents say.
 _NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE))
 
@@ -63,7 +65,7 @@ def hear(fleet: Fleet, agents: Agents) -> Fleet:
 
 def recorded_agents(fleet: Fleet) -> frozenset[str]:
     """The clusters that spoke through refs at the last run, by its own record."""
-    return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and fleet.before(id_, *AGENT_REF))
+    return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in SPEAKERS and fleet.before(id_, *AGENT_REF))
 
 
 def proposed(fleet: Fleet) -> frozenset[ObjectId]:
@@ -101,5 +103,7 @@ def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
         whose = id_.name if kind in CLUSTERS else id_.namespace if kind in _NEIGHBOURS else ""
+        if kind is CLUSTER_DEPLOYMENT and fleet.before(id_, *AGENT_REF):
+            whose = id_.name
         if whose in unheard or (kind is CSR and id_ not in fleet.objects):
             yield id_

@@ -19,7 +19,7 @@ from muster.fleet.nulls import without_nulls
 from muster.fleet.slips import Guess, incomplete, meant
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, BY_GROUP_KIND, Kind
+from muster.model.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig
@@ -257,7 +257,7 @@ def _in_its_scope(reading: Reading, place: "messages.Origin", kind: Kind, body: 
         return body
     namespace = metadata.get("namespace")
     if kind.namespaced and namespace in (None, ""):
-        if kind.reported:
+        if kind.reported and kind is not CLUSTER_DEPLOYMENT:
             reading.findings.append(messages.assumed_namespace(place, kind, metadata["name"]))
         return {**body, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
     if not kind.namespaced and namespace is not None:

@@ -110,7 +110,9 @@ RESOURCE_BINDING = Kind(
 ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointslices", namespaced=True)
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
-CLUSTER_DEPLOYMENT = Kind(_HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True)
+CLUSTER_DEPLOYMENT = Kind(
+    _HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True, reported=("spec", "status")
+)
 CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
 CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
     _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
