@@ -49,7 +49,7 @@ class ClusterPass:
                 self._state(ledger, cluster, limits)
 
     def asked(self, cluster: Cluster) -> datetime:
-        """When muster last changed the cluster's power state; for one that it has just met, now."""
+        """When muster last changed the cluster's power state; for one of a pool that it has just met, now."""
         return instant(self.fleet.previous.get(cluster.id), "status", "muster", ASKED) or self.now
 
     def _state(self, ledger: Ledger, cluster: Cluster, inherited: Tree) -> None:
@@ -67,7 +67,9 @@ class ClusterPass:
             ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
         elif power.horizon is not None:
             ledger.set(cluster.id, wanted, ledger.value(cluster.id, wanted), _HIBERNATE_AFTER, power.horizon)
-        wait = wait_of(cluster, self._limits(cluster, inherited), power, self.asked(cluster), self.rules)
+        # Of a cluster without a pool the power state is a person's: it counts from what the cluster itself says.
+        asked = None if cluster.pool is None else self.asked(cluster)
+        wait = wait_of(cluster, self._limits(cluster, inherited), power, asked, self.rules)
         if wait is None:
             return
         if self.now >= wait.deadline:

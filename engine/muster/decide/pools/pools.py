@@ -121,7 +121,7 @@ class _PoolPass:
         self._delete(step.delete)
         if not (step.blocked and self.rules.starved_by_dependencies):
             deleted = [cluster.name for cluster in step.delete]
-            self._power(power_states(self.pool, served, deleted, born, len(links.waiting)))
+            self._power(power_states(self.pool, served, deleted, born, len(links.waiting), self.rules))
             self._say(words.current(stale, deleted))
         self._say_of_means(step, missing, inventory)
         self._record(step, links, born)

@@ -21,6 +21,8 @@ class Rules:
     `stamps_creation`: an object without a creationTimestamp counts as created when it is first seen; upstream sorts
     it before all others. `assigns_stale`: whether a claim may get a cluster of an older pool version.
     `links_leaving_clusters`: whether a claim without a cluster is linked to one that names it and is on its way out.
+    `resumes_what_can_serve`: whether for a waiting claim a cluster is resumed that it could get, and not just the
+    oldest.
     `serves_deleting_claims`: whether a claim that is being deleted still gets a cluster. `starved_by_dependencies`:
     whether a creation that cannot be carried out keeps broken clusters from being deleted.
     `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
@@ -34,6 +36,7 @@ class Rules:
     stamps_creation: bool
     assigns_stale: bool
     links_leaving_clusters: bool
+    resumes_what_can_serve: bool
     serves_deleting_claims: bool
     starved_by_dependencies: bool
     checks_dependencies_always: bool
@@ -50,6 +53,7 @@ UPSTREAM = Rules(
     stamps_creation=False,
     assigns_stale=True,
     links_leaving_clusters=True,
+    resumes_what_can_serve=False,
     serves_deleting_claims=True,
     starved_by_dependencies=True,
     checks_dependencies_always=False,
@@ -71,6 +75,7 @@ def rules_of(settings: Settings) -> Rules:
         stamps_creation=True,
         assigns_stale=False,
         links_leaving_clusters=False,
+        resumes_what_can_serve=True,
         serves_deleting_claims=False,
         starved_by_dependencies=False,
         checks_dependencies_always=True,
