@@ -182,14 +182,41 @@ def test_a_failure_that_passes_is_never_reported(hub: Repo, server: Server) -> N
 
 
 def test_while_the_clocks_differ_only_the_lease_is_renewed(hub: Repo, server: Server) -> None:
+    """The hub goes on saying so while the lease is renewed: then it is about the clock, and not about a silence."""
     clocks = Clocks()
     heart(hub, server, clocks, View(accepted=True)).beat()
-    before = said(hub, "cluster.yaml")
-    server.answers["/version"] = (200, {"gitVersion": "v1.35.0"})
-    clocks.wait(60)
-    heart(hub, server, clocks, View(accepted=True, synced=False)).beat()
+    unsynced = heart(hub, server, clocks, View(accepted=True, synced=False))
+    for _ in range(3):
+        clocks.wait(240)
+        before = said(hub, "cluster.yaml")
+        server.answers["/version"] = (200, {"gitVersion": f"v1.{clocks.seconds}"})
+        told = unsynced.beat()
+    assert told == "renewed; the hub says that the clocks differ, so nothing else is reported"
     assert said(hub, "cluster.yaml") == before
-    assert said(hub, "lease.yaml")["spec"]["renewTime"] == "2026-01-01T00:01:00Z"
+    assert before["status"]["version"] == {"kubernetes": "v1.480.0"}
+    assert said(hub, "lease.yaml")["spec"]["renewTime"] == "2026-01-01T00:12:00Z"
+
+
+def test_what_was_said_before_a_silence_is_no_news_after_it(hub: Repo, server: Server) -> None:
+    """The hub says that the clocks differ, because nobody has renewed; the cluster has failed meanwhile."""
+    clocks = Clocks()
+    heart(hub, server, clocks, View(accepted=True)).beat()
+    clocks.wait(301)
+    server.answers["/livez"] = (500, "etcd failed")
+    back = heart(hub, server, clocks, View(accepted=True, synced=False))
+    assert back.beat() == "renewed, ManagedClusterConditionAvailable is False"
+    assert said(hub, "cluster.yaml")["status"]["conditions"][0]["status"] == "False"
+
+    clocks.wait(301)
+    server.answers["/livez"] = (200, "ok")
+    heart(hub, server, clocks, View(accepted=True)).beat()
+    clocks.wait(301)
+    server.answers["/livez"] = (500, "etcd failed")
+    young = heart(hub, server, clocks, View(accepted=True, synced=False))
+    young.wait = lambda _seconds: True  # stopped before the failure has lasted long enough to be believed
+    young.beat()
+    assert said(hub, "cluster.yaml")["status"]["conditions"] == []
+    assert said(hub, "lease.yaml")["spec"]["acquireTime"] == said(hub, "lease.yaml")["spec"]["renewTime"]
 
 
 def test_the_hub_stretches_the_lease(hub: Repo, server: Server) -> None:
@@ -279,7 +306,7 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
     clocks.wait(4)
     following.beat()
     assert said(hub, "lease.yaml")["spec"] == {
-        "holderIdentity": "me", "leaseDurationSeconds": "5", "renewTime": "2026-01-01T00:00:08Z",
+        "holderIdentity": "me", "leaseDurationSeconds": "5", "acquireTime": "2026-01-01T00:00:00Z", "renewTime": "2026-01-01T00:00:08Z",
     }  # fmt: skip
     hub.git("update-ref", "-d", REF)
     with pytest.raises(RepositoryError, match="nobody answers"):

@@ -1,8 +1,9 @@
 """The heartbeat of a cluster: a Lease that is renewed, and what the cluster is, on the cluster's own ref.
 
 Source: seeds 000 and 002 and upstream's registration agent. Until the hub accepts the cluster, the agent only asks to
-be let in. Afterwards it renews the Lease and reports; while the hub says that the clocks differ it renews, and leaves
-the report as it was.
+be let in. Afterwards it renews the Lease and reports. Where the hub goes on saying that the clocks differ, it renews
+and leaves the report as it was. It does not take the first such word for that: a hub judges the clock by the Lease, and
+so says the same of every cluster that was silent; whoever comes back has news, and the hub must have it.
 
 How often is the hub's to say ("managed agent can adjust the lease update time accordingly"): before each renewal the
 agent looks what the lease's duration is now. It renews within it, from start to start, so that neither the push's own
@@ -13,7 +14,7 @@ again at once and then ever more seldom, and what it said last goes on counting.
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from muster.agent.agent_ref import NOTHING, AgentRef, Standing
@@ -22,7 +23,7 @@ from muster.agent.hub import View, bounded
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, LEASE_NAME
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import LEASE, MANAGED_CLUSTER
-from muster.model.times import format_time
+from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 from muster.yamlio.writing import file_text
@@ -37,6 +38,9 @@ ASKING_SECONDS: Final = 10.0
 _FIRST_PAUSE, _LONGEST_FIRST_PAUSE = 0.25, 1.0
 _MOST_SECONDS, _LEAST_SECONDS = 30.0, 5.0  # of one exchange with the remote
 _RACES = 5
+#: For how many durations of the lease the hub waits, and how long it may go on about the clocks before it is believed.
+_GRACE: Final = 5
+_UNSYNCED: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Heart:
     _patience: Patience = field(default_factory=Patience)
     _seen: View | None = None
     _standing: Standing | None = None
+    _withheld: bool = False
     _young: bool = False  # whether the cluster fails, and has not for long enough to be believed
 
     def beat(self) -> str:
@@ -128,6 +133,8 @@ class Heart:
             verdict = self._believed()
         said = Said(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
         self._push(lambda standing: self._files(standing, view, said), "Renew", renews=True)
+        if self._withheld:
+            return "renewed; the hub says that the clocks differ, so nothing else is reported"
         return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
 
     def _believed(self) -> Verdict | None:
@@ -182,22 +189,42 @@ class Heart:
     def _files(self, standing: Standing, view: View, said: Said) -> dict[str, bytes]:
         """The ref's files: others', such as reports of adapters, stay."""
         before = mapping_at(_loaded(standing.files.get(CLUSTER_FILE, b"")), "status")
-        status = status_of(before, said) if view.synced else before
+        since, resumed = self._held(standing, said.instant)
+        if resumed:
+            before = {**before, "conditions": [c for c in mappings_at(before, "conditions") if c["type"] != AVAILABLE]}
+        self._withheld = not view.synced and said.instant - since >= max(_UNSYNCED, _GRACE * self._duration())
+        status = before if self._withheld else status_of(before, said)
         return {
             **standing.files, **self.further,
-            CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(said.instant)),
+            CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(said.instant, since)),
         }  # fmt: skip
+
+    def _held(self, standing: Standing, instant: datetime) -> tuple[datetime, bool]:
+        """Since when the lease is held without a gap, and whether that is since now.
+
+        What was said of the cluster before a silence is no news of it afterwards: it would come with a fresh renewal.
+        """
+        spec = mapping_at(_loaded(standing.files.get(LEASE_FILE, b"")), "spec")
+        renewed, acquired = try_time(spec.get("renewTime")), try_time(spec.get("acquireTime"))
+        lasted = bounded(spec.get("leaseDurationSeconds")) or 0
+        patience = _GRACE * max(self._duration(), timedelta(seconds=lasted))
+        resumed = renewed is None or instant - renewed >= patience
+        return (instant if resumed or acquired is None else acquired), resumed
+
+    def _duration(self) -> timedelta:
+        return timedelta(seconds=self._seconds())
 
     def _cluster(self, status: Tree) -> Tree:
         spec = {"hubAcceptsClient": False, "leaseDurationSeconds": self.lease_seconds}
         body = _object(MANAGED_CLUSTER.api_version, MANAGED_CLUSTER.name, {"name": self.ref.cluster}, spec)
         return {**body, "status": status} if status else body
 
-    def _lease(self, instant: datetime) -> Tree:
+    def _lease(self, instant: datetime, since: datetime) -> Tree:
         name = self.ref.cluster
         metadata = {"name": LEASE_NAME, "namespace": name, "labels": {CLUSTER_NAME: name}}
         spec = {
-            "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(), "renewTime": format_time(instant),
+            "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(),
+            "acquireTime": format_time(since), "renewTime": format_time(instant),
         }  # fmt: skip
         return _object(LEASE.api_version, LEASE.name, metadata, spec)
 
