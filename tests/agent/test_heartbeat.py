@@ -306,7 +306,8 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
     clocks.wait(4)
     following.beat()
     assert said(hub, "lease.yaml")["spec"] == {
-        "holderIdentity": "me", "leaseDurationSeconds": "5", "acquireTime": "2026-01-01T00:00:00Z", "renewTime": "2026-01-01T00:00:08Z",
+        "holderIdentity": "me", "leaseDurationSeconds": "5", "acquireTime": "2026-01-01T00:00:00Z",
+        "renewTime": "2026-01-01T00:00:08Z",
     }  # fmt: skip
     hub.git("update-ref", "-d", REF)
     with pytest.raises(RepositoryError, match="nobody answers"):

@@ -71,7 +71,12 @@ def _conditions(body: Tree) -> dict[str, tuple[str, str]]:
 def _taints(body: Tree) -> dict[str, tuple[str, str]]:
     taints = mappings_at(body, "spec", "taints")
     kind = BY_NAME[body["kind"]] if taints else MANAGED_CLUSTER
-    return {f"taint {taint_text(taint_key(kind, one))}": (str(one.get("value") or "present"), "") for one in taints}
+    keys = ((taint_key(kind, one), one) for one in taints)
+    # Where the value tells taints apart, it is in the name already.
+    return {
+        f"taint {taint_text(key)}": (str((one.get("value") if len(key) == 2 else "") or "present"), "")
+        for key, one in keys
+    }
 
 
 def _generation(body: Tree) -> dict[str, tuple[str, str]]:

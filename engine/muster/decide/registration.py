@@ -87,7 +87,8 @@ def _joined(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[D
     """Upstream's agent writes this condition of itself; where it does, its word stands."""
     before = fleet.conditions_before(obj.id).get(JOINED)
     reported = fleet.reported(obj.id).get(JOINED)
-    if reported is not None or (before is None and renew_time(lease) is None):
+    spoke = renew_time(lease) is not None or bool(fleet.reported(obj.id))
+    if reported is not None or (before is None and not spoke):
         return
     if before is None and obj.spec.get("hubAcceptsClient") is not True:
         return
