@@ -293,3 +293,19 @@ def test_a_placement_that_kept_its_uid(repository: Repository) -> None:
     assert [found for found in run.findings if found.code.startswith("MUS5")] == []
     (owner,) = derived(run, "PlacementDecision", "frontend-decision-1")["metadata"]["ownerReferences"]
     assert owner["uid"] == "3f0f6a5e-8f9e-4d1c-9a53-000000000021"
+
+
+@pytest.mark.parametrize(
+    ("reason", "adopted"), [("AutoApprovedByHubCSRApprovingController", True), ("KubectlApprove", False)]
+)
+def test_only_the_hubs_own_word_about_a_request_is_its_past(reason: str, adopted: bool, repository: Repository) -> None:
+    """A person's is a wish, which stands for as long as the file says so: nothing of it ends with the first run."""
+    repository.write("csr.yaml", f"""\
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {{name: r, labels: {{open-cluster-management.io/cluster-name: eu-1}}}}
+spec: {{request: bm9uZQ==, signerName: s}}
+status: {{conditions: [{{type: Approved, status: "True", reason: {reason}, message: m}}]}}
+""")  # fmt: skip
+    past = muster.evaluate(repository.root, NOON).fleet.previous
+    assert ("r" in {id_.name for id_ in past}) is adopted

@@ -47,6 +47,8 @@ _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
 PROVISIONED = frozenset(("installed", "clusterMetadata"))
 _CONDITIONS = "conditions"
+#: The reason of the condition by which a hub approves a request for a certificate by itself.
+APPROVED_BY_HUB = "AutoApprovedByHubCSRApprovingController"
 #: What of a status a hub's controllers write and muster decides too: fields, and types of conditions.
 _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
@@ -181,7 +183,10 @@ def _of_status(kind: Kind, status: Tree) -> Tree:
     """What of a status muster decides as the hub's controllers did; the rest is somebody's report."""
     fields, types = _STATUS.get(kind, ((), ()))
     found = {name: status[name] for name in fields if name in status}
-    if conditions := [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]:
+    conditions = [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]
+    if kind is CSR:  # any other word about a request is a person's
+        conditions = [c for c in conditions if c.get("reason") == APPROVED_BY_HUB]
+    if conditions:
         found[_CONDITIONS] = conditions
     return found
 

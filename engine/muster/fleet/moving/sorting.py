@@ -20,7 +20,6 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTERS,
-    CSR,
     MANAGED_CLUSTER,
     MANAGED_CLUSTER_SET,
     PLACEMENT,
@@ -41,8 +40,6 @@ _OF_THE_HUB: Final = frozenset((
 ))  # fmt: skip
 #: What the hub writes into the agent's condition when the agent is silent.
 _SILENCE: Final = "ManagedClusterLeaseUpdateStopped"
-#: The reason with which the hub's controller approves a request; with any other a person did, whose word stands.
-_APPROVED_BY_HUB: Final = "AutoApprovedByHubCSRApprovingController"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +66,6 @@ def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) ->
     if kind is PLACEMENT_DECISION and placement_of(part) not in known:
         decided = None  # somebody else's controller decides for it, and nothing here does
     derived = {**countable(kind, decided), "apiVersion": kind.api_version} if decided else None
-    if kind is CSR:
-        derived = _put_conditions(derived, [c for c in _conditions(derived) if c.get("reason") == _APPROVED_BY_HUB])
     if kind in CLUSTERS:
         return _cluster(part, derived, deciders)
     rest = _without(body, derived, kind.list_keys) if derived else body
