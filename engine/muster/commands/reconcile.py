@@ -70,7 +70,8 @@ def publish(
     if publication.published:
         click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
     elif pulses and not publication.failures and not publication.faults:
-        click.echo(f"{pulses} pulses are due and no sink is there to take them; see muster pulses")
+        due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
+        click.echo(f"{due} and no sink is there to take them; see muster pulses")
     for line in publication.lines():
         click.echo(line, err=True)
     return publication.faults

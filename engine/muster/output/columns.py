@@ -141,7 +141,17 @@ def _set_members(body: Tree, _now: datetime) -> str:
 
 
 def _reported_on(body: Tree, _now: datetime) -> str:
-    return f"{dig(body, 'spec', 'resource', 'kind')}/{dig(body, 'spec', 'resource', 'name')}"
+    spec = _report(body)
+    return f"{dig(spec, 'resource', 'kind') or '-'}/{dig(spec, 'resource', 'name') or '-'}"
+
+
+def _report(body: Tree) -> Tree:
+    """What the adapter says; of a report that cannot be read, what counted before."""
+    return dig(body, "spec") or dig(body, "status", "muster", "accepted")
+
+
+def _adapter(body: Tree, _now: datetime) -> str:
+    return str(dig(_report(body), "adapter") or "-")
 
 
 def _available(*path: str) -> Callable[[Tree, datetime], str]:
@@ -262,7 +272,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     "AdapterReport": (
         Column("OBJECT", _reported_on),
-        Column("ADAPTER", _text("spec", "adapter")),
+        Column("ADAPTER", _adapter),
         Column("GENERATION", _text("spec", "observed_generation")),
         Column("AVAILABLE", _available("spec")),
         Column("OBSERVED", _age("spec", "observed_time")),
