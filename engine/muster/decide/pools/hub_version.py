@@ -25,7 +25,10 @@ def hub_version(fleet: Fleet, pool: Pool, clusters: Iterable[Cluster], version: 
     if book is not None:
         known = dig(book, "hubVersion")
         return known if any(cluster.version == dig(known, "hash") for cluster in clusters) else None
-    stale = _called_stale(fleet.conditions_before(pool.id).get(_CURRENT))
+    said = fleet.conditions_before(pool.id).get(_CURRENT)
+    if said is None:
+        return None  # no hub has looked at the pool
+    stale = _called_stale(said)
     hashes = {cluster.version for cluster in unclaimed if cluster.name not in stale and not cluster.deleting}
     if len(hashes) != 1 or version in hashes:
         return None
