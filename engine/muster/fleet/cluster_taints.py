@@ -1,15 +1,37 @@
-"""The taints that people give a Karmada Cluster: each once, by key and effect, as its API server has it.
+"""The taints that people give clusters: none that is a policy's, and on a Karmada Cluster each once by key and effect.
 
-Source: upstream's `pkg/util/lifted/validateclustertaints.go`. Open Cluster Management lets one key stand twice.
+Source of the latter: upstream's `pkg/util/lifted/validateclustertaints.go`, as its API server has it. Open Cluster
+Management lets one key stand twice.
 """
 
 from collections.abc import Iterator
 
+from muster.fleet.adoption import Deciders
+from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
-from muster.model.tree import mappings_at
+from muster.model.tree import dig, mappings_at
+
+
+def decided_taints(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each taint in a person's file that a policy decides, and that therefore does not count.
+
+    One that says when it was added came from a hub, with its cluster: that is how it moves in.
+    """
+    deciders = Deciders.of(fleet.objects)
+    for obj in fleet.clusters():
+        for part in obj.parts:
+            taints = dig(part.body, "spec", "taints") if not part.source.ref else None
+            for index, taint in enumerate(taints if isinstance(taints, list) else ()):
+                if deciders.decide_taint(obj.kind, taint) and taint.get("timeAdded") is None:
+                    message = (
+                        f"{taint['key']}:{taint['effect']} is a taint that a policy decides: this one does not count"
+                    )
+                    place = place_of((part,), ("spec", "taints", index))
+                    hint = "remove it; to keep work away by hand, use a key of your own (muster taint)"
+                    yield finding("MUS238", message, place, hint=hint, object_=obj.id)
 
 
 def repeated_taints(obj: Object) -> Iterator[Finding]:

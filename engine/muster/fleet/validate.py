@@ -10,7 +10,7 @@ from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.admission import admit, compile_admissions
 from muster.fleet.awaited import awaited_findings
 from muster.fleet.builtin import builtin_objects
-from muster.fleet.cluster_taints import repeated_taints
+from muster.fleet.cluster_taints import decided_taints, repeated_taints
 from muster.fleet.csr import request_findings
 from muster.fleet.environments import Ground
 from muster.fleet.faults import attempt, each, guarded, is_fault
@@ -135,6 +135,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
         lambda: override_findings(fleet),
         lambda: policy_params_findings(fleet),
         lambda: awaited_findings(fleet),
+        lambda: decided_taints(fleet),
         lambda: lint_ingresses(fleet, compiled.remedies),
     )
     for lint in lints:

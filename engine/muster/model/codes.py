@@ -139,6 +139,10 @@ _TABLE = (
     Code("MUS232", _E, "binding of another name",
          "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
          "Until it has, its namespace keeps the clusters that it has chosen."),
+    Code("MUS238", _W, "taint that a policy decides",
+         "A file gives a cluster a taint that a TaintPolicy puts there and takes away, such as the built-in "
+         "`cluster.open-cluster-management.io/unreachable`. Only the policy decides about it. One with a `timeAdded` "
+         "is taken for what a live hub had decided, on the day on which the cluster moves in."),
     Code("MUS239", _E, "taint twice on one cluster",
          "A Karmada Cluster has two taints of one key and effect, which its API server refuses: they are one taint."),
     Code("MUS240", _W, "request cannot be decoded",
