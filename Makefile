@@ -27,9 +27,10 @@ layers: $(STAMP)
 pytest: $(STAMP) servers
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate.
+# What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate. Log records are not
+# collected: they hold on to whole fleets.
 soak: $(STAMP)
-	$(BIN)/python -m pytest -p no:cacheprovider tests/soak
+	$(BIN)/python -m pytest -p no:cacheprovider -p no:logging tests/soak
 
 # Real servers for the tests of `muster export endpoints` and of pulses to RabbitMQ. Where they cannot be installed,
 # those tests are skipped and say so.

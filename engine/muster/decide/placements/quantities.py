@@ -11,14 +11,19 @@ _FACTORS = {
 }  # fmt: skip
 
 
+#: A quantity that is larger is capped (the API conventions' "no number may be greater than 2^63-1 in magnitude").
+_MOST = float(2**63)
+
+
 def approximate(value: Tree) -> float | None:
     """Return the number that a quantity stands for, as a float; None where it is no quantity."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        return float(max(-_MOST, min(value, _MOST)))
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) and len(value) <= 64 else None
     if match is None:
         return None
     number = float(match[1])
-    return number * (_FACTORS[match[2]] if match[2] else 10.0 ** int(match[3] or 0))
+    factor = _FACTORS[match[2]] if match[2] else 10.0 ** min(int(match[3] or 0), 300)
+    return max(-_MOST, min(number * factor, _MOST))
