@@ -1,6 +1,5 @@
 """A fleet in which something does not come to rest, through the command line: the rest is committed, once."""
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.answers.test_unrest import TURNCOAT, files
@@ -35,9 +34,7 @@ def test_watch_does_not_run_hot(tmp_path: Path) -> None:
     repo = unrestful(tmp_path)
     with watching(repo) as process:
         line_with(process, "ManagedCluster/a does not come to rest")
-        before = datetime.now(UTC)
         commits = repo.git("rev-list", "--count", "HEAD")
         repo.commit({"clusters/c/cluster.yaml": cluster("c")})
         line_with(process, "1 cluster Unknown")
-        assert datetime.now(UTC) - before < timedelta(seconds=20)
     assert int(repo.git("rev-list", "--count", "HEAD")) == int(commits) + 2, "one of a person's, one of muster's"

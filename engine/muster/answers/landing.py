@@ -26,9 +26,10 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """The branch has the commit. `pushed` says whether anything was pushed; `left_behind` why the local branch does
-    not have it, empty where it has."""
+    """The branch has the commit. `local` is the local branch's tip as it was left, None where there is none; `pushed`
+    says whether anything was pushed; `left_behind` why the local branch lacks the commit, empty where it has it."""
 
+    local: str | None
     pushed: bool = False
     left_behind: str = ""
 
@@ -61,11 +62,11 @@ def land(repository: Repository, ground: Ground, commit: str, paths: tuple[str, 
     if ground.remote is not None:
         return _pushed(repository, ground, ground.remote, commit, paths)
     if commit == ground.base:
-        return Landed()
+        return Landed(commit)
     outcome = advance(repository, branch=ground.branch, expected=ground.base, commit=commit, paths=paths)
     if isinstance(outcome, Refused):
         raise RepositoryError(_refusal(outcome), outcome.hint)
-    return Landed() if isinstance(outcome, Committed) else None
+    return Landed(commit) if isinstance(outcome, Committed) else None
 
 
 def _pushed(repository: Repository, ground: Ground, remote: str, commit: str, paths: tuple[str, ...]) -> Landed | None:
@@ -77,7 +78,9 @@ def _pushed(repository: Repository, ground: Ground, remote: str, commit: str, pa
             raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
         if not isinstance(outcome, Pushed):
             return None
-    return Landed(pushed, _bring_along(repository, ground, commit, paths))
+    left_behind = _bring_along(repository, ground, commit, paths)
+    local = ground.local if left_behind or ground.local is None else commit
+    return Landed(local, pushed, left_behind)
 
 
 def _bring_along(repository: Repository, ground: Ground, commit: str, paths: tuple[str, ...]) -> str:

@@ -30,13 +30,15 @@ __all__ = ["Attempts", "Reconciled", "reconcile", "target_branch"]
 class Reconciled:
     """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts
     evaluations; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not have
-    what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided."""
+    what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided,
+    `tip` where the local branch was left, None where there is none."""
 
     settled: Settled
     heard: Heard
     instant: Instant
     commit: str | None
     attempts: int
+    tip: str | None
     pushed: bool = False
     left_behind: str = ""
 
@@ -116,4 +118,4 @@ class _Attempt:
         if landed is None:
             return None
         made = commit if commit != base else None
-        return Reconciled(settled, heard, instant, made, attempt, landed.pushed, landed.left_behind)
+        return Reconciled(settled, heard, instant, made, attempt, landed.local, landed.pushed, landed.left_behind)

@@ -4,7 +4,7 @@ Level-based: whatever woke it, it looks at the branch and the agent refs as they
 sleeps; a failure (a remote that does not answer, a person's edit in the way) backs off and never ends it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -17,7 +17,7 @@ from muster.answers.publish.publish import next_look, publish_due
 from muster.answers.reconcile import Reconciled, reconcile
 from muster.answers.unrest import UNREST
 from muster.fleet.faults import is_fault, told
-from muster.gitio.agents import agent_refs
+from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.model.finding import Severity
@@ -80,7 +80,7 @@ class Watcher:
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
-            self._seen, self._failures = self._state(), 0
+            self._seen, self._failures = _accounted(done), 0
             self._due = self._next(done)
             if publication.failures or publication.faults:
                 again = self._present() + PUBLISH_AGAIN
@@ -123,8 +123,7 @@ class Watcher:
         return max(0.0, until.total_seconds())
 
     def _state(self) -> object:
-        tips = tuple((ref.name, ref.commit) for ref in agent_refs(self.repository))
-        return branch_tip(self.repository, self.branch), tips
+        return branch_tip(self.repository, self.branch), _tips(agent_refs(self.repository))
 
     def _state_or_none(self) -> object:
         try:
@@ -151,6 +150,15 @@ class Watcher:
         for found in errors:
             if is_fault(found):
                 self.say(f"  {found.code}: {found.message}")
+
+
+def _accounted(done: Reconciled) -> object:
+    """The state that a run has looked at and left. Not the one that is there now: what came in between is news."""
+    return done.tip, _tips(done.heard.refs)
+
+
+def _tips(refs: Iterable[AgentRef]) -> tuple[tuple[str, str], ...]:
+    return tuple((ref.name, ref.commit) for ref in refs)
 
 
 def watch(watcher: Watcher, stop: Event) -> int:
