@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from muster.acts.watch import Watcher
 from muster.answers.instants import instant_of
-from muster.answers.watch import Watcher
 from muster.commands import cli
 from muster.gitio.lastrun import last_run
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time, parse_time
-from tests.answers.test_walkthrough import Muster, available, cluster, fleet, lease, muster, observed
+from tests.acts.test_walkthrough import Muster, available, cluster, fleet, lease, muster, observed
 from tests.support.git import Repo
 
 __all__ = ["muster"]

@@ -2,7 +2,7 @@
 
 from muster.answers.settle import Settled, settle
 from muster.model.times import parse_time
-from tests.answers.test_walkthrough import cluster
+from tests.acts.test_walkthrough import cluster
 from tests.support.memory import MemorySnapshot
 
 NOW = parse_time("2026-01-01T00:00:00Z")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.commands.cache import cache_directory
-from tests.answers.test_walkthrough import fleet
+from tests.acts.test_walkthrough import fleet
 from tests.support.git import Repo
 
 PROGRAM = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.test_walkthrough import cluster, lease
+from tests.acts.test_walkthrough import cluster, lease
 from tests.commands.conftest import Run
 
 NOW = ("--now", "2026-01-01T00:01:00Z")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.commands import cli
-from tests.answers.test_walkthrough import cluster, fleet, lease, observed
+from tests.acts.test_walkthrough import cluster, fleet, lease, observed
 from tests.commands.conftest import Run
 from tests.support.git import Repo, git_environ, new_repository
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.watch import Watcher
+from muster.acts.watch import Watcher
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time
-from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.decide.pools.playing import HIVE, Play
 from tests.support.git import Repo, new_repository
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from muster.answers.reconcile import reconcile
+from muster.acts.reconcile import reconcile
 from muster.gitio.repository import open_repository
 from muster.model.times import parse_time
 from muster.model.tree import mappings_at

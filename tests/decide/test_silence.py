@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.fleet.test_agents import available
 from tests.support.git import Repo, new_repository
 

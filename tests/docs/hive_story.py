@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from muster.answers.message import commit_message
+from muster.acts.message import commit_message
 from muster.answers.settle import settle
 from muster.model.times import format_time
 from muster.output.columns import rows

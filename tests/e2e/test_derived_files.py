@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.test_walkthrough import cluster, fleet
+from tests.acts.test_walkthrough import cluster, fleet
 from tests.commands.conftest import Run, muster
 from tests.support.git import Repo, new_repository
 

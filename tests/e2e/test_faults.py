@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from muster.model.times import format_time
-from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
 from tests.support.processes import running
 

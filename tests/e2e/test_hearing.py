@@ -13,7 +13,7 @@ import pytest
 import muster as library
 from muster.commands import cli
 from muster.model.times import parse_time
-from tests.answers.test_walkthrough import available, cluster, lease, observed
+from tests.acts.test_walkthrough import available, cluster, lease, observed
 from tests.commands.conftest import Run
 from tests.support.git import Repo, clone, new_repository
 from tests.support.processes import running

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acts.test_walkthrough import cluster
 from tests.agent.test_heartbeat import Server, server
-from tests.answers.test_walkthrough import cluster
 from tests.commands.conftest import Run, muster
 from tests.commands.test_watch import line_with, watching
 from tests.support.git import Repo, clone, new_repository

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.test_walkthrough import cluster
+from tests.acts.test_walkthrough import cluster
 from tests.commands.conftest import Run, muster
 from tests.support.git import Repo, add_worktree, clone, new_repository
 

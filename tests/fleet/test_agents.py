@@ -7,7 +7,7 @@ import pytest
 
 import muster
 from muster.model.tree import Tree
-from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ import muster
 from muster import cel
 from muster.fleet.lazy import LEAST_SHARE, PolicyScope, cost_share
 from muster.fleet.settings import DEFAULTS
-from tests.answers.test_walkthrough import cluster
+from tests.acts.test_walkthrough import cluster
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 import muster
 from muster.model.finding import Severity
-from tests.answers.test_walkthrough import cluster, lease, observed
+from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.fleet.test_agents import available
 from tests.support.git import Repo, new_repository
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.acts.message import commit_message
 from muster.answers.change import Change
 from muster.answers.evaluate import evaluate_snapshot
-from muster.answers.message import commit_message
 from muster.answers.settle import settle
 from muster.gitio.errors import RepositoryError, explain
 from muster.model.kinds import MANAGED_CLUSTER

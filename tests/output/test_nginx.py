@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.fleet.endpoints import Backend, Route, Routing, Server
 from muster.model.kinds import MULTI_CLUSTER_INGRESS
+from muster.output.endpoints import Backend, Route, Routing, Server
 from muster.output.load_balancers import load_balancer, load_balancers
 from muster.output.nginx import render
 from tests.agent.servers import http_server

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import muster
-from muster.answers.publish.publish import next_look
+from muster.acts.publish.publish import next_look
 from muster.model.times import parse_time
 from tests.support.adapter_story import adapter_files, adapter_story, earlier_specs
 from tests.support.pool_story import at, story

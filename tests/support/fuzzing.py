@@ -15,21 +15,21 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+from muster.acts.message import commit_message
+from muster.acts.publish.publish import next_look, opener, publish
+from muster.acts.publish.sinks import Patience
 from muster.answers.changes import summary
 from muster.answers.document import run_document
 from muster.answers.evaluate import Run, check_snapshot
 from muster.answers.exported import exported
-from muster.answers.message import commit_message
 from muster.answers.plan import plan_document
-from muster.answers.publish.memory import PulseMemory, decoded, encoded
-from muster.answers.publish.publish import next_look, opener, publish
-from muster.answers.publish.sinks import Patience
 from muster.answers.settle import Settled, settle
-from muster.fleet.endpoints import routing
+from muster.gitio.pulse_memory import PulseMemory, decoded, encoded
 from muster.model.codes import CODES
 from muster.model.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
 from muster.output.columns import rows
 from muster.output.documents import json_text, yaml_stream
+from muster.output.endpoints import routing
 from muster.output.findings import findings_text
 from muster.output.load_balancers import load_balancer
 from tests.support.example import EXAMPLE, NOON

@@ -1,1 +1,1 @@
-"""Questions asked of the same evaluator: evaluate, plan, explain, forecast, history, replay."""
+"""Questions asked of the same evaluation: what stands, what would change and why, what a policy would say."""

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from muster.answers.publish.memory import memory_of
 from muster.decide import pipeline
 from muster.decide.garbage import without_collection
 from muster.decide.render import Rendered, changed, render
@@ -18,6 +17,7 @@ from muster.fleet.fleet import Fleet, sorted_objects
 from muster.fleet.hearing import hear
 from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
+from muster.gitio.pulse_memory import memory_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import FLEET

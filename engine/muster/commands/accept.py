@@ -26,7 +26,7 @@ def command(
     agent proposed. Labels that it asks for decide what runs on it, so they are named, and taken over only with --label
     or --with-labels; taints are never. A cluster that is accepted already stays as it is.
     """
-    from muster.answers.accepting import Labels, accept
+    from muster.acts.accepting import Labels, accept
 
     change = partial(accept, clusters=clusters, labels=Labels(with_labels, labels))
     return edit_once(repo, change, f"Accept {', '.join(clusters)}", branch=branch, push=push, remote=remote)

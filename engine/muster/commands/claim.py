@@ -24,7 +24,7 @@ def command(
     branch: str | None, push: bool, remote: str,
 ) -> int:  # fmt: skip
     """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
-    from muster.answers.claiming import claim
+    from muster.acts.claiming import claim
     from muster.model.times import try_duration
 
     if lifetime and try_duration(lifetime) is None:

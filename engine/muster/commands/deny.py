@@ -18,7 +18,7 @@ def command(repo: Path, clusters: tuple[str, ...], branch: str | None, push: boo
 
     It leaves sets, placements, pools and remedies with the next reconcile; its file, and what its agent reports, stay.
     """
-    from muster.answers.accepting import deny
+    from muster.acts.accepting import deny
 
     change = partial(deny, clusters=clusters)
     return edit_once(repo, change, f"Deny {', '.join(clusters)}", branch=branch, push=push, remote=remote)

@@ -11,7 +11,7 @@ from muster.commands.outcome import report
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from muster.answers.editing import Change
+    from muster.acts.editing import Change
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -40,9 +40,9 @@ def edit_options(function: _F) -> _F:
 
 def edit_once(repo: Path, change: "Change", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
     """Make a change as one commit, say what was done, and return the exit code."""
-    from muster.answers.attempts import patient
-    from muster.answers.editing import EditRefusedError, commit_edit
-    from muster.answers.landing import target_branch
+    from muster.acts.attempts import patient
+    from muster.acts.editing import EditRefusedError, commit_edit
+    from muster.acts.landing import target_branch
     from muster.gitio.repository import open_repository
 
     repository = open_repository(repo, os.environ)

@@ -45,9 +45,9 @@ def endpoints(
     """
     from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.listening import READER
-    from muster.fleet.endpoints import routing
     from muster.model.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
     from muster.model.names import did_you_mean
+    from muster.output.endpoints import routing
     from muster.output.load_balancers import load_balancer, load_balancers
 
     if format_ not in load_balancers():

@@ -15,7 +15,7 @@ from muster.commands.reading import snapshot_of, worktree_root
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
-    from muster.answers.importing import Import
+    from muster.acts.importing import Import
     from muster.model.finding import Finding
     from muster.model.ids import ObjectId
 
@@ -44,8 +44,8 @@ def command(
     decided, so that no clock restarts and no cluster moves. Objects that are here already stay as they are; those of
     kinds that muster does not read are counted; Secrets are never written. Nothing is committed.
     """
-    from muster.answers.dumps import dump_files
-    from muster.answers.importing import plan_import, write_import
+    from muster.acts.dumps import dump_files
+    from muster.acts.importing import plan_import, write_import
     from muster.gitio.errors import RepositoryError
     from muster.output.documents import json_text
 

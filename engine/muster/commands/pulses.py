@@ -44,7 +44,7 @@ def command(
         return _follow(repo, remote, timedelta(seconds=interval), kinds)
     from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.listening import READER
-    from muster.answers.publish.memory import memory_of
+    from muster.gitio.pulse_memory import memory_of
 
     reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
     run = evaluate_snapshot(reading.snapshot, now, memory_of(repo, os.environ))
@@ -57,8 +57,8 @@ def command(
 
 
 def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[str, ...]) -> int:
-    from muster.answers.publish.follow import follow
-    from muster.answers.publish.lines import line
+    from muster.acts.publish.follow import follow
+    from muster.acts.publish.lines import line
     from muster.gitio.repository import open_repository
 
     stop = Event()
@@ -81,7 +81,7 @@ def _of_kinds(events: Sequence[Tree], kinds: tuple[str, ...]) -> list[Tree]:
 
 
 def _show(events: list[Tree], output: str) -> None:
-    from muster.answers.publish.lines import line
+    from muster.acts.publish.lines import line
     from muster.output.table import print_table
 
     if output == "json":

@@ -16,8 +16,8 @@ from muster.commands.progress import working
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
+    from muster.acts.reconcile import Reconciled
     from muster.answers.listening import Ears
-    from muster.answers.reconcile import Reconciled
     from muster.gitio.repository import Repository
     from muster.model.finding import Finding
 
@@ -63,7 +63,7 @@ def publish(
 
     Returns the faults of muster in doing so.
     """
-    from muster.answers.publish.publish import publish_due
+    from muster.acts.publish.publish import publish_due
 
     pulses = len(done.settled.last.pulses)
     publication = publish_due(repository, done.settled.last, remote, folder=sink_dir)
@@ -82,10 +82,10 @@ def reconcile_once(
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
-    from muster.answers.attempts import patient
+    from muster.acts.attempts import patient
+    from muster.acts.reconcile import reconcile, target_branch
     from muster.answers.changes import summary
     from muster.answers.listening import WRITER
-    from muster.answers.reconcile import reconcile, target_branch
     from muster.gitio.repository import open_repository
 
     use_cache(os.environ)

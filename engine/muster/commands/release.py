@@ -18,7 +18,7 @@ from muster.commands.edits import edit_once, edit_options
 @edit_options
 def command(name: str, namespace: str, repo: Path, branch: str | None, push: bool, remote: str) -> int:
     """Release the claim NAME, as one commit. The next reconcile has its cluster deleted, within the pool's budget."""
-    from muster.answers.claiming import release
+    from muster.acts.claiming import release
 
     change = partial(release, name=name, namespace=namespace)
     return edit_once(repo, change, f"Release claim {name}", branch=branch, push=push, remote=remote)

@@ -17,7 +17,7 @@ class TaintType(click.ParamType[object]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """Return a TaintEdit."""
-        from muster.answers.tainting import TaintEdit
+        from muster.acts.tainting import TaintEdit
 
         try:
             return TaintEdit.parse(value) if isinstance(value, str) else value
@@ -38,7 +38,7 @@ def command(
     A TAINT is KEY[=VALUE]:EFFECT, which adds it or changes its value; KEY:EFFECT- removes it, and KEY- every taint of
     that key. Since when a taint stands is for muster to say.
     """
-    from muster.answers.tainting import taint
+    from muster.acts.tainting import taint
 
     subject = f"Taint {', '.join(clusters)}: {' '.join(f'{one}-' if one.removed else str(one) for one in taints)}"
     change = partial(taint, clusters=clusters, edits=taints)

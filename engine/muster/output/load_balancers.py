@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Final, TypeAlias
 
-from muster.fleet.endpoints import Routing
+from muster.output.endpoints import Routing
 
 #: Returns the configuration for these routes, listening on the port.
 LoadBalancer: TypeAlias = Callable[[Routing, int], str]

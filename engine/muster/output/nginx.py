@@ -8,7 +8,7 @@ repository.
 import re
 from collections.abc import Iterator
 
-from muster.fleet.endpoints import Backend, Route, Routing
+from muster.output.endpoints import Backend, Route, Routing
 
 _HEADER = "# Written by `muster export endpoints`. Include it in nginx's http block.\n"
 #: nginx's own bucket holds host names of about this length; beyond it refuses to start.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from muster.answers.reconcile import reconcile
+from muster.acts.reconcile import reconcile
 from muster.gitio.repository import open_repository
 from tests.decide.pools.simulator import World
 from tests.support.git import Repo, new_repository

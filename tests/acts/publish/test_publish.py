@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.attempts import patient
+from muster.acts.attempts import patient
+from muster.acts.publish.publish import Publication, publish, publish_due
+from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings
+from muster.acts.reconcile import reconcile
 from muster.answers.evaluate import Run, evaluate_snapshot
-from muster.answers.publish.memory import PulseMemory, read_memory
-from muster.answers.publish.publish import Publication, publish, publish_due
-from muster.answers.publish.sinks import DeliveryError, Patience, SinkSettings
-from muster.answers.reconcile import reconcile
 from muster.gitio.open import open_snapshot
+from muster.gitio.pulse_memory import PulseMemory, read_memory
 from muster.gitio.repository import Repository, open_repository
 from muster.model.tree import Tree
-from tests.answers.publish.receiver import receiving
+from tests.acts.publish.receiver import receiving
 from tests.support.git import Repo, clone, new_repository
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -107,7 +107,7 @@ def test_a_sink_that_cannot_be_reached_is_asked_once(tmp_path: Path) -> None:
 
 
 def test_what_is_due_is_remembered_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.answers.publish.publish.BATCH", 1)
+    monkeypatch.setattr("muster.acts.publish.publish.BATCH", 1)
     memory, seen = PulseMemory(), list[int]()
     run = evaluated(tmp_path, memory)
     publish(
@@ -287,7 +287,7 @@ def test_a_fault_about_one_sink_leaves_the_other_its_event(tmp_path: Path, monke
     def planted(*_: object) -> None:
         raise KeyError("hunter2")
 
-    monkeypatch.setattr("muster.answers.publish.lines.FileSink.send", planted)
+    monkeypatch.setattr("muster.acts.publish.lines.FileSink.send", planted)
     with receiving() as receiver:
         repo = new_repository(tmp_path / "fleet")
         sinks = f"{{name: bad, url: 'file:x'}}, {{name: good, url: '{receiver.url}'}}"

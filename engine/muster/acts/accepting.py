@@ -10,7 +10,7 @@ accepted writes that down too, so that `registration.autoAccept` does not take i
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from muster.answers.editing import Draft, EditRefusedError
+from muster.acts.editing import Draft, EditRefusedError
 from muster.fleet.approvals import MEANT, WORDS, request_digest
 from muster.fleet.csr import is_of
 from muster.fleet.objects import Object, by_type

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from muster.answers.editing import Draft, EditRefusedError
+from muster.acts.editing import Draft, EditRefusedError
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind

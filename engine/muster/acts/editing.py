@@ -8,11 +8,11 @@ anything is committed: an edit that would break an object that was sound is refu
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from muster.acts.landing import find_ground, land
+from muster.acts.reconcile import Attempts
 from muster.answers.evaluate import check_snapshot
-from muster.answers.landing import find_ground, land
 from muster.answers.listening import READER, hear_at
 from muster.answers.overlay import Overlay
-from muster.answers.reconcile import Attempts
 from muster.fleet.fleet import Fleet
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit

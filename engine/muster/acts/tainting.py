@@ -10,7 +10,7 @@ Source: seed 002. The time at which a taint appeared is muster's to say, so none
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muster.answers.editing import Draft, EditRefusedError
+from muster.acts.editing import Draft, EditRefusedError
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS
 from muster.model.tree import Tree, dig

@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TypeAlias
 
-from muster.answers.attempts import patient
+from muster.acts.attempts import patient
+from muster.acts.publish.publish import next_look, publish_due
+from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.changes import summary
 from muster.answers.listening import WRITER, Ears
-from muster.answers.publish.publish import next_look, publish_due
-from muster.answers.reconcile import Reconciled, reconcile
 from muster.answers.unrest import UNREST
 from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import AgentRef, agent_refs

@@ -14,7 +14,7 @@ from cloudevents.core.bindings import http as binding
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 
-from muster.answers.publish.sinks import DeliveryError, address
+from muster.acts.publish.sinks import DeliveryError, address
 from muster.model.times import parse_time
 from muster.model.tree import Tree
 

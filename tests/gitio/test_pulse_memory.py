@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.answers.publish.memory import REF, Arrived, PulseMemory, decoded, encoded, read_memory, remember
+from muster.gitio.pulse_memory import REF, Arrived, PulseMemory, decoded, encoded, read_memory, remember
 from muster.gitio.repository import Repository, open_repository
 from muster.model.kinds import MANAGED_CLUSTER, NODE_POOL
 from muster.model.published import Published, PulseKey

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.fleet.endpoints import Routing, Server, routing
 from muster.model.kinds import MULTI_CLUSTER_INGRESS
 from muster.model.times import parse_time
 from muster.model.tree import Tree
+from muster.output.endpoints import Routing, Server, routing
 from tests.support import ingress as files
 
 NOW = parse_time("2026-01-01T00:00:00Z")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from muster.answers import filing, pool_secrets
-from muster.answers.dumps import paths_below
+from muster.acts import filing, pool_secrets
+from muster.acts.dumps import paths_below
 from muster.fleet.assemble import assemble
 from muster.fleet.moving import Dump, MoveIn, move_in, read_dump
 from muster.fleet.moving.messages import inside, no_place, unseen_secrets

@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import TextIO
 
-from muster.answers.publish.sinks import DeliveryError
+from muster.acts.publish.sinks import DeliveryError
 from muster.model.tree import Tree
 
 _STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)

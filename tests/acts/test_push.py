@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.attempts import patient
+from muster.acts.attempts import patient
+from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.evaluate import evaluate
-from muster.answers.reconcile import Reconciled, reconcile
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import open_repository
-from tests.answers.test_walkthrough import cluster, fleet
+from tests.acts.test_walkthrough import cluster, fleet
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)

@@ -16,9 +16,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from muster.answers.evaluate import Run
-from muster.answers.publish.memory import Arrived, PulseMemory, read_memory, remember
-from muster.answers.publish.sinks import (
+from muster.acts.publish.sinks import (
     DeliveryError,
     Patience,
     Sink,
@@ -27,9 +25,11 @@ from muster.answers.publish.sinks import (
     deliver,
     sink_settings,
 )
+from muster.answers.evaluate import Run
 from muster.fleet.faults import of_stage
 from muster.fleet.fleet import Fleet
 from muster.gitio.errors import RepositoryError
+from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.gitio.repository import Repository
 from muster.model.decision import Pulse
 from muster.model.finding import Finding
@@ -213,11 +213,11 @@ def opener(folder: Path | None, environ: Mapping[str, str] = os.environ) -> Open
     def open_sink(settings: SinkSettings) -> Sink:
         scheme = settings.url.partition(":")[0]
         if scheme == "stdout":
-            from muster.answers.publish.lines import StreamSink
+            from muster.acts.publish.lines import StreamSink
 
             return StreamSink(sys.stdout)
         if scheme == "file":
-            from muster.answers.publish.lines import FileSink
+            from muster.acts.publish.lines import FileSink
 
             if folder is None:
                 text = "files are written only below a directory that --sink-dir names"
@@ -225,10 +225,10 @@ def opener(folder: Path | None, environ: Mapping[str, str] = os.environ) -> Open
             return FileSink(folder, settings.url.removeprefix("file:"))
         secret = credentials(settings, environ)
         if scheme in ("http", "https"):
-            from muster.answers.publish.http import HttpSink
+            from muster.acts.publish.http import HttpSink
 
             return HttpSink(settings.url, mode=settings.mode, timeout=settings.timeout, authorization=secret)
-        from muster.answers.publish.amqp import AmqpSink
+        from muster.acts.publish.amqp import AmqpSink
 
         return AmqpSink(
             settings.url, mode=settings.mode, timeout=settings.timeout, login=secret, exchange=settings.exchange,

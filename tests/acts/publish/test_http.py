@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
-from muster.answers.publish.http import HttpSink
-from muster.answers.publish.sinks import DeliveryError, Patience, SinkSettings, deliver
+from muster.acts.publish.http import HttpSink
+from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings, deliver
 from muster.model.tree import Tree
-from tests.answers.publish.receiver import receiving
+from tests.acts.publish.receiver import receiving
 
 EVENT: Tree = {
     "specversion": "1.0",

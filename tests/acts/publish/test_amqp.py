@@ -13,10 +13,10 @@ import pytest
 from cloudevents.core.bindings.rabbitmq import RabbitMQMessage, from_rabbitmq
 from cloudevents.core.formats.json import JSONFormat
 
-from muster.answers.publish.amqp import AmqpSink
-from muster.answers.publish.sinks import DeliveryError
+from muster.acts.publish.amqp import AmqpSink
+from muster.acts.publish.sinks import DeliveryError
 from muster.model.tree import Tree
-from tests.answers.publish.test_http import EVENT
+from tests.acts.publish.test_http import EVENT
 
 #: Where Debian has the server itself; what is on its PATH is a wrapper that changes to another user.
 SERVER = shutil.which("rabbitmq-server", path=f"/usr/lib/rabbitmq/bin:{os.environ['PATH']}")

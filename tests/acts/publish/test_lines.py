@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.publish.lines import FileSink, StreamSink
-from muster.answers.publish.sinks import DeliveryError
-from tests.answers.publish.test_http import EVENT
+from muster.acts.publish.lines import FileSink, StreamSink
+from muster.acts.publish.sinks import DeliveryError
+from tests.acts.publish.test_http import EVENT
 
 
 def test_a_file_gets_one_line_per_event(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from muster.acts.landing import find_ground, land, target_branch
+from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
-from muster.answers.landing import find_ground, land, target_branch
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
-from muster.answers.message import commit_message, plain_message
-from muster.answers.publish.memory import read_memory
 from muster.answers.settle import Settled, settle
 from muster.fleet.faults import of_stage
 from muster.gitio.agents import agent_refs
@@ -20,6 +19,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
+from muster.gitio.pulse_memory import read_memory
 from muster.gitio.repository import Repository
 from muster.model.finding import Finding
 
