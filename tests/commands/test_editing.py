@@ -130,6 +130,32 @@ def test_labels_decide_what_runs_on_a_cluster_so_they_are_taken_over_only_when_t
     assert ("may not set metadata.labels" in "".join(map(str, findings))) is (len(taken) < 2)
 
 
+def test_what_an_agent_keeps_at_the_path_on_its_own_ref_is_not_in_the_way(fleet: Repo, muster: Run) -> None:
+    fleet.commit_to("refs/heads/agents/edge", {"clusters/edge/cluster.yaml": PROPOSAL})
+    code, out, _ = muster("accept", "--repo", fleet.path, "--clusters", "edge")
+    assert code == 0
+    assert "ManagedCluster/edge: accepted, written to clusters/edge/cluster.yaml" in out
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("clusters/edge/cluster.yaml", "# to be written\n"),
+        ("clusters/edge/cluster.yaml", "kind: [\n"),
+        ("clusters/edge", "a file\n"),
+        ("clusters/edge/cluster.yaml", CLUSTER),
+    ],
+    ids=["empty", "broken", "folder", "others"],
+)
+def test_a_new_file_takes_the_place_of_nothing(asking: Repo, muster: Run, path: str, text: str) -> None:
+    asking.git("rm", "--quiet", "clusters/ab.yaml")
+    asking.commit({path: text})
+    tip = asking.tip()
+    code, _, err = muster("accept", "--repo", asking.path, "--clusters", "edge")
+    assert (code, asking.tip()) == (1, tip)
+    assert f"{path} exists and holds something else" in err
+
+
 def test_a_label_for_which_no_agent_asks_is_a_slip(asking: Repo, muster: Run) -> None:
     code, _, err = muster("accept", "--repo", asking.path, "--clusters", "edge", "--label", "regoin")
     assert code == 1

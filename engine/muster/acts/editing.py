@@ -5,8 +5,10 @@ Nothing else in the file changes, comments least of all (`muster.yamlio.edit`). 
 anything is committed: an edit that would break an object that was sound is refused, with the findings.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from muster.acts.landing import find_ground, land
 from muster.acts.reconcile import Attempts
@@ -18,6 +20,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository
+from muster.gitio.trees import list_tree
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.names import did_you_mean
@@ -49,11 +52,12 @@ class Edited:
 
 @dataclass
 class Draft:
-    """A fleet on which edits are tried: the texts that would be committed (None removes a file), and a line about each
-    change."""
+    """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
+    files, and a line about each change."""
 
     fleet: Fleet
     texts: dict[str, str | None] = field(default_factory=dict)
+    created: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
     def part_with(self, id_: ObjectId, *path: str) -> Part | None:
@@ -94,11 +98,11 @@ class Draft:
         self._edit(part, lambda text, at: edit.remove(text, part.index, (*at, *path)))
 
     def create(self, path: str, body: Tree) -> None:
-        """Write a new file. EditRefusedError where there is one of that name that holds something else."""
-        if path in self.texts or any(p.source.path == path for o in self.fleet.objects.values() for p in o.parts):
-            raise EditRefusedError(
-                f"{path} exists and holds something else", "write the object to another file by hand"
-            )
+        """Write a new file. EditRefusedError where this edit has written one of that name; where the commit that is
+        edited has one, so does `commit_edit`."""
+        if path in self.texts:
+            raise _occupied(path)
+        self.created.append(path)
         self.texts[path] = emit(body)
 
     def delete(self, path: str) -> None:
@@ -145,6 +149,7 @@ def commit_edit(
         change(draft)
         if not draft.texts:
             return Edited(None, tuple(draft.told))
+        _refuse_what_overwrites(draft, repository, ground.base)
         _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
@@ -153,6 +158,19 @@ def commit_edit(
         if landed is not None:
             return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
+
+
+def _refuse_what_overwrites(draft: Draft, repository: Repository, base: str) -> None:
+    """Whatever is there may be somebody's, be it empty, broken or no YAML. What lies on an agent's ref is not there."""
+    there = {os.fsdecode(entry.path) for entry in list_tree(repository, base)} if draft.created else set()
+    for path in draft.created:
+        for place in (path, *map(str, PurePosixPath(path).parents)):
+            if place in there:
+                raise _occupied(place)
+
+
+def _occupied(path: str) -> EditRefusedError:
+    return EditRefusedError(f"{path} exists and holds something else", "write the object to another file by hand")
 
 
 def _refuse_what_breaks(draft: Draft, after: Fleet) -> None:
