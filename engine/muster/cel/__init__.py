@@ -22,7 +22,8 @@ from muster.cel.errors import (
 )
 from muster.cel.program import Program, Result
 from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget
-from muster.cel.values import Optional, TypeValue, UInt
+from muster.cel.runtime.selection import Optional
+from muster.cel.values import TypeValue, UInt
 
 __all__ = [
     "EXPRESSION_LIMIT",

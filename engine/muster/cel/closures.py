@@ -13,7 +13,7 @@ from muster.cel.env import Env, Function
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.folds import FOLDS, Failure, Frame, Step
 from muster.cel.library.registry import lookup
-from muster.cel.runtime import access, comparison, maps, numbers
+from muster.cel.runtime import access, comparison, maps, numbers, selection
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import Type
@@ -110,7 +110,7 @@ class _Builder:
                 return self.converted(node, self.select(node))
             case ast.Has():
                 operand, field = self.step(node.operand), node.field
-                return lambda frame: maps.has(operand(frame), field)
+                return lambda frame: selection.has(operand(frame), field)
             case ast.Index():
                 return self.converted(node, self.index(node))
             case ast.Call():
@@ -164,27 +164,27 @@ class _Builder:
     def select(self, node: ast.Select) -> Step:
         operand, field, where = self.step(node.operand), node.field, path(node.operand)
         if node.optional:
-            return lambda frame: maps.optional_select(operand(frame), field)
-        return lambda frame: maps.select(operand(frame), field, where)
+            return lambda frame: selection.optional_select(operand(frame), field)
+        return lambda frame: selection.select(operand(frame), field, where)
 
     def index(self, node: ast.Index) -> Step:
         operand, key, where = self.step(node.operand), self.step(node.index), path(node.operand)
         if node.optional:
-            return lambda frame: maps.optional_index(operand(frame), key(frame))
-        return lambda frame: maps.index(operand(frame), key(frame), where)
+            return lambda frame: selection.optional_index(operand(frame), key(frame))
+        return lambda frame: selection.index(operand(frame), key(frame), where)
 
     def list_(self, node: ast.ListNode) -> Step:
         elements = [self.step(element) for element in node.elements]
         if not node.optional:
             return lambda frame: [element(frame) for element in elements]
         optional = node.optional
-        return lambda frame: maps.present_elements([element(frame) for element in elements], optional)
+        return lambda frame: selection.present_elements([element(frame) for element in elements], optional)
 
     def map_(self, node: ast.MapNode) -> Step:
         entries = [(self.step(entry.key), self.step(entry.value), entry.optional) for entry in node.entries]
 
         def build_map(frame: Frame) -> Any:
-            return maps.build_entries([(key(frame), value(frame), optional) for key, value, optional in entries])
+            return selection.build_entries([(key(frame), value(frame), optional) for key, value, optional in entries])
 
         return build_map
 

@@ -1,10 +1,10 @@
-"""Values of CEL that plain Python data lacks: unsigned integers, types as values, optionals.
+"""Values of CEL that plain Python data lacks: unsigned integers and types as values. Optionals stand in
+`runtime.selection`.
 
 All others are what YAML gives: None, bool, int, float, str, list, dict; and bytes, datetime and timedelta.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 
 class UInt(int):
@@ -22,17 +22,3 @@ class TypeValue:
     """A CEL type as a value: what `type(x)` gives and what `int` or `google.protobuf.Timestamp` names."""
 
     name: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Optional:
-    """A CEL optional: a value, or none. Selecting from it gives an optional again."""
-
-    value: Any = None
-    present: bool = False
-
-    def __getitem__(self, key: Any) -> "Optional":
-        """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
-        from muster.cel.runtime.maps import optional_index  # values are below the runtime
-
-        return optional_index(self, key)

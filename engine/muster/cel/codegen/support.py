@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 from muster.cel.closures import negation
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.library import standard
-from muster.cel.runtime import comparison, conversion, maps, numbers, temporal
+from muster.cel.runtime import comparison, conversion, maps, numbers, selection, temporal
 from muster.cel.runtime.access import SPANS, TIMES, as_double, duration_at
 from muster.cel.runtime.temporal import Instant
 from muster.cel.values import UInt
@@ -50,9 +50,10 @@ NAMESPACE: dict[str, Any] = {
     "equal_at": comparison.equal_at, "different_at": comparison.different_at, "less": comparison.less,
     "less_equal": comparison.less_equal, "greater": comparison.greater, "greater_equal": comparison.greater_equal,
     "contains_at": comparison.contains_at,
-    "keys": maps.keys, "pairs": maps.pairs, "has": maps.has, "index": maps.index, "select": maps.select,
-    "optional_select": maps.optional_select, "optional_index": maps.optional_index, "build_map": maps.build,
-    "build_entries": maps.build_entries, "present_elements": maps.present_elements, "entries_of": maps.entries_of,
+    "keys": maps.keys, "pairs": maps.pairs, "build_map": maps.build, "entries_of": maps.entries_of,
+    "has": selection.has, "index": selection.index, "select": selection.select,
+    "optional_select": selection.optional_select, "optional_index": selection.optional_index,
+    "build_entries": selection.build_entries, "present_elements": selection.present_elements,
     "difference": temporal.difference, "add_span": temporal.add_span, "subtract_span": temporal.subtract_span,
     "add_spans": temporal.add_spans, "subtract_spans": temporal.subtract_spans,
     "elapsed_less": temporal.elapsed_less, "elapsed_at_most": temporal.elapsed_at_most,

@@ -11,7 +11,7 @@ from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.conversion import FORMATTING, format_double, format_span, format_time, to_string
 from muster.cel.runtime.describe import no_overload, spoken_type, type_name
 from muster.cel.runtime.numbers import pay_for_text
-from muster.cel.values import Optional, TypeValue, UInt
+from muster.cel.values import TypeValue, UInt
 
 CLAUSE_UNITS, _PART = 20, 12
 """Units of a clause, and of each value inside lists and maps that it writes."""
@@ -98,7 +98,7 @@ def _as_string(payer: _Payer, value: Any, depth: int) -> str:
         return format_time(value)
     if isinstance(value, timedelta):
         return format_span(value)
-    if isinstance(value, Optional) or not isinstance(value, (str, int, bool)):
+    if not isinstance(value, (str, int, bool)):
         raise _error(
             "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
             "durations, and timestamps",

@@ -11,9 +11,9 @@ from muster.cel.library.registry import Function, metered, plain
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, contains_at, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload
-from muster.cel.runtime.maps import NONE
 from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
-from muster.cel.values import Optional, UInt
+from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.values import UInt
 
 _EXACT = 2**53
 

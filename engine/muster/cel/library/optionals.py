@@ -7,8 +7,8 @@ from typing import Any
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Function, linear, plain
 from muster.cel.runtime.describe import no_overload
-from muster.cel.runtime.maps import NONE
-from muster.cel.values import Optional, TypeValue
+from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.values import TypeValue
 
 
 def of(value: Any) -> Optional:

@@ -14,9 +14,8 @@ from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Function, metered
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
-from muster.cel.runtime.maps import NONE
 from muster.cel.runtime.numbers import MAX_TEXT
-from muster.cel.values import Optional
+from muster.cel.runtime.selection import NONE, Optional
 
 MAX_PATTERN = 1_000
 """Characters that a pattern may have."""

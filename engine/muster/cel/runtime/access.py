@@ -12,6 +12,7 @@ from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.conversion import parse_span, parse_time, pay_for_span
 from muster.cel.runtime.describe import shown
+from muster.cel.runtime.selection import Optional
 from muster.cel.types import (
     DOUBLE,
     DURATION,
@@ -25,7 +26,6 @@ from muster.cel.types import (
     OptionalType,
     Type,
 )
-from muster.cel.values import Optional
 
 _REMEMBERED = 100_000
 

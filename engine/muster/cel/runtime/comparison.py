@@ -17,8 +17,9 @@ from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import find
 from muster.cel.runtime.numbers import FREE_LENGTH
+from muster.cel.runtime.selection import Optional
 from muster.cel.runtime.temporal import Instant, Span
-from muster.cel.values import Optional, UInt
+from muster.cel.values import UInt
 
 _ABSENT = object()
 _INT_LIMIT = 2.0**63

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.values import Optional, TypeValue, UInt
+from muster.cel.values import TypeValue, UInt
 
 _SHORT = 60
 
@@ -25,7 +25,7 @@ def type_name(value: Any) -> str:
 _NAMES: dict[type, str] = {
     type(None): "null_type", bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes",
     list: "list", dict: "map", datetime: "google.protobuf.Timestamp", timedelta: "google.protobuf.Duration",
-    TypeValue: "type", Optional: "optional_type",
+    TypeValue: "type",
 }  # fmt: skip
 _FALLBACK: tuple[tuple[type, str], ...] = (
     (datetime, "google.protobuf.Timestamp"), (timedelta, "google.protobuf.Duration"), (Mapping, "map"),

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.runtime.describe import no_overload, shown, spoken_type
-from muster.cel.values import Optional, UInt
-
-_MISSING = object()
+from muster.cel.runtime.describe import shown, spoken_type
+from muster.cel.values import UInt
 
 _COMPARED_NAMES, _COMPARED_LENGTH = 500, 120
 """How many keys, and how long ones, a misspelt key is compared with: the comparison is slow, a map may be large."""
@@ -52,13 +50,13 @@ def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
     """Return the value under a key by CEL's rules, or `default`."""
     kind = key.__class__
     if kind is str:
-        return _get(mapping, key, default)
+        return get(mapping, key, default)
     if kind is float:
         if key != key or key in (float("inf"), float("-inf")) or key != int(key):
             return default
     elif kind not in (int, UInt, bool):
         return default
-    value = _get(mapping, key, default)
+    value = get(mapping, key, default)
     if value is default or key not in (0, 1) or isinstance(mapping, MixedMap):
         return value
     if len(mapping) > 2:
@@ -68,7 +66,8 @@ def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
     return value if (stored.__class__ is bool) == (kind is bool) else default
 
 
-def _get(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
+def get(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
+    """Return the value under a key by Python's rules, or `default`."""
     # Not `.get`: a mapping whose values are computed when asked for answers to [] only.
     try:
         return mapping[key]
@@ -113,20 +112,6 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
     raise EvaluationError(lambda: f"no such overload: a {spoken_type(value)} is neither a list nor a map")
 
 
-def select(operand: Any, field: str, where: str = "") -> Any:
-    """Return `operand.field`; `where` names the operand in messages."""
-    if isinstance(operand, Mapping):
-        value = _get(operand, field, _MISSING)
-        if value is not _MISSING:
-            return value
-        raise missing(operand, field, where)
-    if isinstance(operand, Optional):
-        return optional_select(operand, field)
-    raise EvaluationError(
-        lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
-    )
-
-
 def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> EvaluationError:
     """Return the error for a key that is not there, with the keys that are, the nearest first."""
 
@@ -150,98 +135,8 @@ def listed(names: list[str], most: int = 6) -> str:
     return ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]) + more
 
 
-def has(operand: Any, field: str) -> bool:
-    """Return `has(operand.field)`."""
-    if isinstance(operand, Mapping):
-        return field in operand
-    if isinstance(operand, Optional):
-        return operand.present and has(operand.value, field)
-    raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
-
-
-def index(operand: Any, key: Any, where: str = "") -> Any:
-    """Return `operand[key]`; `where` names the operand in messages."""
-    if isinstance(operand, list):
-        return operand[_position(operand, key)]
-    if isinstance(operand, Mapping):
-        value = find(operand, key, _MISSING)
-        if value is not _MISSING:
-            return value
-        raise missing(operand, key, where)
-    if isinstance(operand, Optional):
-        return optional_index(operand, key)
-    raise no_overload("_[_]", operand, key)
-
-
-def _position(items: list[Any], key: Any) -> int:
-    if key.__class__ is float and key == int(key):
-        key = int(key)
-    if key.__class__ is not int and key.__class__ is not UInt:
-        raise no_overload("_[_]", items, key)
-    if 0 <= key < len(items):
-        return int(key)
-    raise EvaluationError(f"index out of bounds: {int(key)} in a list of {len(items)}")
-
-
-def optional_select(operand: Any, field: str) -> Optional:
-    """Return `operand.?field`."""
-    if isinstance(operand, Optional):
-        return optional_select(operand.value, field) if operand.present else operand
-    if isinstance(operand, Mapping):
-        value = _get(operand, field, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
-    raise EvaluationError(lambda: f"no such field '{field}': a {spoken_type(operand)} has no fields")
-
-
-def optional_index(operand: Any, key: Any) -> Optional:
-    """Return `operand[?key]`."""
-    if isinstance(operand, Optional):
-        return optional_index(operand.value, key) if operand.present else operand
-    if isinstance(operand, list):
-        if key.__class__ not in (int, UInt, float):
-            raise no_overload("_[?_]", operand, key)
-        inside = 0 <= key < len(operand) and key == int(key)
-        return Optional(operand[int(key)], present=True) if inside else NONE
-    if isinstance(operand, Mapping):
-        value = find(operand, key, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
-    raise no_overload("_[?_]", operand, key)
-
-
-def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
-    """Return the elements of a list literal, those at `optional` unwrapped or left out."""
-    found = []
-    for position, element in enumerate(elements):
-        if position not in optional:
-            found.append(element)
-        elif _checked(element).present:
-            found.append(element.value)
-    return found
-
-
-def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
-    """Return the map of a map literal's (key, value, optional): optional values are unwrapped or left out."""
-    found = []
-    for key, value, optional in entries:
-        if not optional:
-            found.append((key, value))
-        elif _checked(value).present:
-            found.append((key, value.value))
-    return build(found)
-
-
-def _checked(value: Any) -> Optional:
-    if isinstance(value, Optional):
-        return value
-    raise EvaluationError(f"no such overload: '?' before a {spoken_type(value)}, which is not an optional")
-
-
 def entries_of(value: Any) -> list[tuple[Any, Any]]:
     """Return the entries of the map that a `transformMapEntry` gave for one round."""
     if isinstance(value, Mapping):
         return [(key, value[key]) for key in value]
     raise EvaluationError(f"no such overload: transformMapEntry() needs a map, not a {spoken_type(value)}")
-
-
-NONE = Optional()
-"""optional.none()"""

@@ -1,0 +1,132 @@
+"""Selection: `a.b`, `a[k]`, `has(a.b)`; and optionals, which are what a selection gives that may find nothing.
+
+Selecting from an optional gives an optional again, so that the class and the functions need each other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from muster.cel.errors import EvaluationError
+from muster.cel.runtime.describe import no_overload, spoken_type
+from muster.cel.runtime.maps import build, find, get, missing
+from muster.cel.values import UInt
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optional:
+    """A CEL optional: a value, or none."""
+
+    value: Any = None
+    present: bool = False
+    cel_type: ClassVar[str] = "optional_type"
+
+    def __getitem__(self, key: Any) -> "Optional":
+        """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
+        return optional_index(self, key)
+
+
+NONE = Optional()
+"""optional.none()"""
+
+
+def select(operand: Any, field: str, where: str = "") -> Any:
+    """Return `operand.field`; `where` names the operand in messages."""
+    if isinstance(operand, Mapping):
+        value = get(operand, field, _MISSING)
+        if value is not _MISSING:
+            return value
+        raise missing(operand, field, where)
+    if isinstance(operand, Optional):
+        return optional_select(operand, field)
+    raise EvaluationError(
+        lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
+    )
+
+
+def has(operand: Any, field: str) -> bool:
+    """Return `has(operand.field)`."""
+    if isinstance(operand, Mapping):
+        return field in operand
+    if isinstance(operand, Optional):
+        return operand.present and has(operand.value, field)
+    raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
+
+
+def index(operand: Any, key: Any, where: str = "") -> Any:
+    """Return `operand[key]`; `where` names the operand in messages."""
+    if isinstance(operand, list):
+        return operand[_position(operand, key)]
+    if isinstance(operand, Mapping):
+        value = find(operand, key, _MISSING)
+        if value is not _MISSING:
+            return value
+        raise missing(operand, key, where)
+    if isinstance(operand, Optional):
+        return optional_index(operand, key)
+    raise no_overload("_[_]", operand, key)
+
+
+def _position(items: list[Any], key: Any) -> int:
+    if key.__class__ is float and key == int(key):
+        key = int(key)
+    if key.__class__ is not int and key.__class__ is not UInt:
+        raise no_overload("_[_]", items, key)
+    if 0 <= key < len(items):
+        return int(key)
+    raise EvaluationError(f"index out of bounds: {int(key)} in a list of {len(items)}")
+
+
+def optional_select(operand: Any, field: str) -> Optional:
+    """Return `operand.?field`."""
+    if isinstance(operand, Optional):
+        return optional_select(operand.value, field) if operand.present else operand
+    if isinstance(operand, Mapping):
+        value = get(operand, field, _MISSING)
+        return NONE if value is _MISSING else Optional(value, present=True)
+    raise EvaluationError(lambda: f"no such field '{field}': a {spoken_type(operand)} has no fields")
+
+
+def optional_index(operand: Any, key: Any) -> Optional:
+    """Return `operand[?key]`."""
+    if isinstance(operand, Optional):
+        return optional_index(operand.value, key) if operand.present else operand
+    if isinstance(operand, list):
+        if key.__class__ not in (int, UInt, float):
+            raise no_overload("_[?_]", operand, key)
+        inside = 0 <= key < len(operand) and key == int(key)
+        return Optional(operand[int(key)], present=True) if inside else NONE
+    if isinstance(operand, Mapping):
+        value = find(operand, key, _MISSING)
+        return NONE if value is _MISSING else Optional(value, present=True)
+    raise no_overload("_[?_]", operand, key)
+
+
+def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
+    """Return the elements of a list literal, those at `optional` unwrapped or left out."""
+    found = []
+    for position, element in enumerate(elements):
+        if position not in optional:
+            found.append(element)
+        elif _checked(element).present:
+            found.append(element.value)
+    return found
+
+
+def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
+    """Return the map of a map literal's (key, value, optional): optional values are unwrapped or left out."""
+    found = []
+    for key, value, optional in entries:
+        if not optional:
+            found.append((key, value))
+        elif _checked(value).present:
+            found.append((key, value.value))
+    return build(found)
+
+
+def _checked(value: Any) -> Optional:
+    if isinstance(value, Optional):
+        return value
+    raise EvaluationError(f"no such overload: '?' before a {spoken_type(value)}, which is not an optional")
