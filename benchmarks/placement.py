@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from muster.check.validate import compile_placements
 from muster.decide import placements, sets
 from muster.decide.garbage import without_collection
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
-from muster.fleet.validate import compile_placements
 from muster.model.decision import Because, Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import (

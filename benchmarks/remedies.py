@@ -18,10 +18,10 @@ from muster.decide.budgets import Allowance, allowance
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.remedies import ConditionMatch, Remedy
 from muster.fleet.settings import DEFAULTS
 from muster.model.kinds import MANAGED_CLUSTER, REMEDY
 from muster.model.tree import Tree
+from muster.policy.remedies import ConditionMatch, Remedy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")

@@ -21,9 +21,9 @@ from muster.agent.health import Verdict, probe
 from muster.agent.heartbeat import Heart
 from muster.agent.hub import Hub, View, bounded, view
 from muster.agent.observer import Observer
-from muster.fleet.locations import derived_path
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.locations import derived_path
 from tests.commands.conftest import Run, muster
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.patience import PATIENCE_SECONDS

@@ -12,7 +12,7 @@ import yaml
 from muster.model.tree import Tree, dig, mappings_at
 from tests.commands.conftest import Run
 
-DUMPS = Path(__file__).parents[1] / "fleet" / "moving" / "dumps"
+DUMPS = Path(__file__).parents[1] / "moving" / "dumps"
 HUBS = ("ocm", "karmada", "hive")
 NOON = ("--now", "2026-01-01T12:00:00Z")
 CLUSTER = """\

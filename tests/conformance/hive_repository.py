@@ -8,9 +8,9 @@ import yaml
 
 from muster.decide.pools import version_of
 from muster.fleet.derived import derived_text
-from muster.fleet.locations import derived_path
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME
+from muster.model.locations import derived_path
 from muster.model.tree import Tree, dig, mappings_at
 
 VERSION = "hive.openshift.io/cluster-pool-spec-hash"

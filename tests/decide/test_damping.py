@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from muster.decide.damping import pending
 from muster.fleet.objects import Object
-from muster.fleet.policies import ConditionPolicy, Target
-from muster.fleet.selectors import LabelSelector
 from muster.model.kinds import CONDITION_POLICY, MANAGED_CLUSTER
 from muster.model.tree import Tree
+from muster.policy.policies import ConditionPolicy, Target
+from muster.policy.selectors import LabelSelector
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOLD = timedelta(seconds=30)

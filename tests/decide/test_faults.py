@@ -167,9 +167,9 @@ def test_a_transition_that_cannot_be_told_is_decided_all_the_same(monkeypatch: p
 
 
 def test_a_fault_in_a_check_is_no_fault_of_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    from muster.fleet.schema_findings import schema_findings
+    from muster.check.schema_findings import schema_findings
 
-    monkeypatch.setattr("muster.fleet.validate.schema_findings", failing_for("prod-eu-1", schema_findings, 0))
+    monkeypatch.setattr("muster.check.validate.schema_findings", failing_for("prod-eu-1", schema_findings, 0))
     run = evaluate_snapshot(example(), LATER)
     assert {str(one.object) for one in run.findings if one.code == "MUS490"} >= {"ManagedCluster/prod-eu-1"}
     assert "derived/managedclusters/prod-eu-1.yaml" not in run.files

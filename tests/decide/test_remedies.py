@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from muster.answers.evaluate import evaluate_snapshot
 from muster.decide.remedies import Index
 from muster.fleet.objects import Object
-from muster.fleet.remedies import ConditionMatch, Remedy
 from muster.model.kinds import REMEDY
 from muster.model.tree import dig
+from muster.policy.remedies import ConditionMatch, Remedy
 from tests.support.memory import MemorySnapshot
 from tests.support.outages import START
 

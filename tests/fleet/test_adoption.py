@@ -233,7 +233,7 @@ def test_a_karmada_control_plane_moves_in(repository: Repository) -> None:
     assert not dig(body, "status", "remedyActions")
 
 
-DUMPS = Path(__file__).parent / "moving" / "dumps"
+DUMPS = Path(__file__).parents[1] / "moving" / "dumps"
 
 
 def test_a_hive_cluster_moves_in(repository: Repository) -> None:

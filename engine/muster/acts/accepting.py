@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from muster.acts.editing import Draft, EditRefusedError
 from muster.fleet.approvals import MEANT, WORDS, request_digest
-from muster.fleet.csr import is_of
 from muster.fleet.objects import Object, by_type
 from muster.model.kinds import CSR, MANAGED_CLUSTER
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.csr import is_of
 
 _FIELD = ("spec", "hubAcceptsClient")
 

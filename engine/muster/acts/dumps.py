@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from muster.fleet.messages import skipped
-from muster.fleet.moving import DUMP_BYTES
 from muster.gitio.paths import SUFFIXES
 from muster.model.finding import Finding
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
+from muster.moving import DUMP_BYTES
 
 STDIN: Final = "-"
 

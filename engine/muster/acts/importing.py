@@ -11,13 +11,13 @@ from pathlib import Path
 from muster.acts import filing, pool_secrets
 from muster.acts.dumps import paths_below
 from muster.fleet.assemble import assemble
-from muster.fleet.moving import Dump, MoveIn, move_in, read_dump
-from muster.fleet.moving.messages import inside, no_place, unseen_secrets
 from muster.gitio.ignoring import ignored_by_git
 from muster.gitio.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
 from muster.model.finding import Finding
 from muster.model.snapshot import Snapshot
 from muster.model.source import SourceFile
+from muster.moving import Dump, MoveIn, move_in, read_dump
+from muster.moving.messages import inside, no_place, unseen_secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from muster.fleet.leases import DURATION, LEASE_SECONDS
-from muster.fleet.locations import SHARDS, derived_path
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
 from muster.gitio.repository import Repository
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.locations import SHARDS, derived_path
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
-from muster.fleet.environments import Ground, policy_environment
 from muster.fleet.objects import by_type
 from muster.fleet.settings import DEFAULTS
 from muster.model.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE, Kind
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.environments import Ground, policy_environment
 
 
 @dataclass(frozen=True, slots=True)

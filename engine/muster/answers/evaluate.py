@@ -9,13 +9,13 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from muster.check.validate import validate
 from muster.decide import pipeline
 from muster.decide.garbage import without_collection
 from muster.decide.render import Rendered, changed, render
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet, sorted_objects
 from muster.fleet.hearing import hear
-from muster.fleet.validate import validate
 from muster.gitio.open import open_snapshot
 from muster.gitio.pulse_memory import memory_of
 from muster.model.finding import Finding, Severity

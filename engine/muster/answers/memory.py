@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.fleet.derived import content_id
-from muster.fleet.locations import derived_path
 from muster.model.ids import ObjectId
+from muster.model.locations import derived_path
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 from muster.model.tree import Tree

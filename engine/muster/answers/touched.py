@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from muster.fleet.admission import says_so
+from muster.check.admission import says_so
 from muster.fleet.fleet import Fleet
 from muster.fleet.reading import DEFAULT_NAMESPACE
 from muster.model.finding import Finding

@@ -161,8 +161,8 @@ def _json(text: str, name: str) -> Tree:
 
 def _refuse_unsound(body: Tree) -> None:
     """A report that the fleet's schema would refuse is not sent: the adapter is there to mend it, the fleet is not."""
+    from muster.check.schema_findings import schema_findings
     from muster.fleet.objects import Object
-    from muster.fleet.schema_findings import schema_findings
     from muster.model.kinds import ADAPTER_REPORT
     from muster.model.source import Layer, Part, SourceFile
     from muster.yamlio.writing import UnwritableError, file_text

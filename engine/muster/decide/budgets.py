@@ -17,13 +17,13 @@ from muster.fleet.acceptance import is_left_alone
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.overrides import Override, override_of
-from muster.fleet.selectors import LabelSelector
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER
 from muster.model.times import LAST, format_time, later, try_duration, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.overrides import Override, override_of
+from muster.policy.selectors import LabelSelector
 
 #: Where the state of the budgets that hold lies, in the derived part of the Fleet.
 STATE = ("status", "muster", "budgets")

@@ -11,19 +11,19 @@ from datetime import datetime
 from muster import cel
 from muster.decide.damping import PENDING, pending
 from muster.decide.failures import Failures, PolicyFailure
-from muster.decide.scope import Scopes, generation_of
 from muster.decide.transitions import condition
-from muster.fleet.expressions import Text
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
-from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
-from muster.fleet.policies import HOLD_WHEN, OBSERVED, At, ConditionPolicy, Guard, Rule
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time
 from muster.model.tree import Tree
+from muster.policy.expressions import Text
+from muster.policy.lazy import PolicyScope
+from muster.policy.policies import HOLD_WHEN, OBSERVED, At, ConditionPolicy, Guard, Rule
+from muster.policy.scopes import Scopes, generation_of
 
 POLICY_ERROR = "PolicyError"
 _KEPT = Because("kept", text="a policy has an error, so the conditions that it may decide stay as they are")

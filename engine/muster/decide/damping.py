@@ -8,10 +8,10 @@ believed at once. The window begins anew whenever the status that is observed ch
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from muster.fleet.policies import ConditionPolicy
 from muster.model.decision import Path
 from muster.model.times import format_time, later, try_time
 from muster.model.tree import Tree
+from muster.policy.policies import ConditionPolicy
 
 PENDING: Path = ("status", "muster", "pending")
 _NO_TIME = timedelta(0)

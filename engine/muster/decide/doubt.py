@@ -7,7 +7,7 @@ Silence is no recovery. A condition is in doubt, and takes no effect off that st
 * is missing from a cluster whose agent has fallen silent. An agent that is alive and no longer reports a type has said
   something: that is news.
 
-What silence makes Unknown is the policies' business (`muster.decide.staleness`); here it is asked who is silent.
+What silence makes Unknown is the policies' business (`muster.policy.staleness`); here it is asked who is silent.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,13 @@ from datetime import datetime
 
 from muster.decide.budgets import headline
 from muster.decide.registration import JOINED
-from muster.decide.staleness import expiry
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
+from muster.policy.staleness import expiry
 
 
 @dataclass(frozen=True, slots=True)

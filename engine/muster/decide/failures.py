@@ -12,9 +12,9 @@ from muster import cel
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place
-from muster.fleet.policies import At
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
+from muster.policy.policies import At
 
 
 class HasExpressions(Protocol):

@@ -11,11 +11,11 @@ their cluster at once, as HyperFleet deletes such a kind on the spot.
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.adapters import owner_cluster
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Because, Decision
 from muster.model.kinds import CLUSTERS, NODE_POOL
 from muster.model.times import format_time
+from muster.policy.adapters import owner_cluster
 
 _CASCADE = Because("finalizing", text="its cluster is being deleted")
 

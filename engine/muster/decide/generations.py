@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 
-from muster.decide.adapters import is_deleting
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -23,6 +22,7 @@ from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, Kind
 from muster.model.tree import Tree, dig
+from muster.policy.adapters import is_deleting
 
 DIGEST = "muster.dev/spec-digest"
 _COUNTED = tuple(kind for kind in ALL if kind.counted)

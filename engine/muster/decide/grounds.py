@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from muster.decide.doubt import Doubt
 from muster.decide.generations import spec_digest
-from muster.fleet.remedies import Remedy
 from muster.model.decision import Path
 from muster.model.tree import Tree, mappings_at
+from muster.policy.remedies import Remedy
 
 GROUNDS: Path = ("status", "muster", "grounds")
 

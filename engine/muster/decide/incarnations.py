@@ -16,8 +16,8 @@ It is remembered where adapters are used at all, and changes with the object alo
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.reports.accepted import TARGETS, required_adapters
 from muster.fleet.fleet import Fleet
+from muster.fleet.reports import TARGETS, required_adapters
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT

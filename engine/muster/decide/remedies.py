@@ -18,17 +18,17 @@ from muster.decide.budgets import Allowance, allowance, in_service
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
-from muster.decide.scope import Scopes
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.remedies import Remedy
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, REMEDY
 from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.remedies import Remedy
+from muster.policy.scopes import Scopes
 
 ACTIONS: Path = ("status", "remedyActions")
 ORIGINS: Path = ("status", "muster", "remedies")

@@ -20,11 +20,11 @@ from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import proposed
 from muster.fleet.messages import finding
-from muster.fleet.overrides import override_of
 from muster.model.decision import Because, Held
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS
+from muster.policy.overrides import override_of
 
 #: How a held removal is called among the held effects.
 EFFECT: Final = "removal"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from muster.fleet import faults
 from muster.fleet.derived import content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet
-from muster.fleet.locations import derived_path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
+from muster.model.locations import derived_path
 from muster.yamlio.writing import UnwritableError
 
 _YAML = (".yaml", ".yml", ".json")

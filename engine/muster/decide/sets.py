@@ -13,17 +13,17 @@ from datetime import datetime
 
 from muster.decide.registration import ACCEPTED
 from muster.decide.transitions import condition
-from muster.fleet.facets import Facets
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.selectors import LabelSelector
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.model.tree import Tree, mapping_at
+from muster.policy.facets import Facets
+from muster.policy.selectors import LabelSelector
 
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})

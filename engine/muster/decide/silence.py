@@ -17,19 +17,19 @@ from typing import Final
 
 from muster.decide.conditions import Verdict, damped, judge
 from muster.decide.failures import PolicyFailure
-from muster.decide.scope import Scopes
-from muster.decide.staleness import expiry
 from muster.decide.transitions import condition
 from muster.fleet.faults import each, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.policies import ConditionPolicy
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
 from muster.model.tree import Tree
+from muster.policy.policies import ConditionPolicy
+from muster.policy.scopes import Scopes
+from muster.policy.staleness import expiry
 
 SILENT: Final = Verdict("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", "silence")
 #: What a policy says that looks at the lease.

@@ -19,13 +19,13 @@ from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, 
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.taint_policies import ClusterTaintPolicy, taint_policies
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
+from muster.policy.taint_policies import ClusterTaintPolicy, taint_policies
 
 LATCHED: Path = ("status", "muster", "latched")
 

@@ -20,18 +20,18 @@ from muster.decide.conditions import guards_hold, holds
 from muster.decide.doubt import Doubts, Watched, watch
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.generations import spec_digest
-from muster.decide.scope import Scopes
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
-from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
-from muster.fleet.policies import TaintPolicy, TaintRule
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
+from muster.policy.lazy import PolicyScope
+from muster.policy.policies import TaintPolicy, TaintRule
+from muster.policy.scopes import Scopes
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
 _KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")

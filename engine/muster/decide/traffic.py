@@ -14,11 +14,11 @@ from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import LOCATIONS, Located, locate, unserved
 from muster.fleet.objects import Object
-from muster.fleet.remedies import TRAFFIC_CONTROL
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS
 from muster.model.tree import Tree, dig
+from muster.policy.remedies import TRAFFIC_CONTROL
 
 BLOCKED: Path = ("status", "trafficBlockClusters")
 _BECAUSE = Because("traffic")

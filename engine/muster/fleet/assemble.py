@@ -40,7 +40,7 @@ _DECLARED = frozenset((kind.group, kind.name) for kind in (*CLUSTERS, CSR))
 def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
 
-    Not validated against schemas: `muster.fleet.validate` does that. `obeying` False: the Fleet is known to have an
+    Not validated against schemas: `muster.check.validate` does that. `obeying` False: the Fleet is known to have an
     error, so its settings do not count.
     """
     reading = read(snapshot)

@@ -12,12 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from muster.fleet import messages
-from muster.fleet.locations import SHARDS, derived_path
 from muster.fleet.names import is_safe
 from muster.fleet.schemas import Gate, gate_for, load_schema
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, Kind
+from muster.model.locations import SHARDS, derived_path
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig
 from muster.yamlio.problem import Document

@@ -12,7 +12,6 @@ from muster.fleet.derived import derived_body
 from muster.fleet.foreign import ByKind
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type, with_params
-from muster.fleet.policies import NOTHING, Compiled
 from muster.fleet.settings import Settings
 from muster.model.decision import Decision, Held, Outcome, Path, Pulse
 from muster.model.finding import Finding
@@ -21,6 +20,7 @@ from muster.model.kinds import CLUSTERS, Kind
 from muster.model.published import Memory
 from muster.model.snapshot import Authors
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.policies import NOTHING, Compiled
 
 _NOTHING: Mapping[Path, Decision] = {}
 
@@ -32,7 +32,7 @@ class Fleet:
     `objects`: every object by id, inputs only, the broken ones among them. `builtin`: the bundle's objects that no
     input replaces.
     `previous`: the derived part of the last run by id, also of objects that exist only there.
-    `compiled`: its policies, once `muster.fleet.validate` has compiled them.
+    `compiled`: its policies, once `muster.check.validate` has compiled them.
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
     `departed`: clusters that people have removed while their agents still speak, by name, with what those say.

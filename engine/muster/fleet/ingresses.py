@@ -11,10 +11,10 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.fleet.remedies import TRAFFIC_CONTROL, Remedy
 from muster.model.finding import Finding
 from muster.model.kinds import DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.remedies import TRAFFIC_CONTROL, Remedy
 
 LOCATIONS = ("status", "serviceLocations")
 

@@ -13,13 +13,13 @@ from muster.fleet.derived import content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.foreign import Foreign, foreign_objects
 from muster.fleet.heard import is_report
-from muster.fleet.locations import FOLDER, SUFFIX
 from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
 from muster.fleet.slips import Guess, incomplete, meant
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
+from muster.model.locations import FOLDER, SUFFIX
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig

@@ -7,7 +7,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from muster.fleet.locations import FOLDER
+from muster.model.locations import FOLDER
 from muster.yamlio import limits
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")

@@ -6,8 +6,8 @@ import pytest
 
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.spread import spread_out
-from muster.fleet.facets import Facets
-from muster.fleet.placements import Spread
+from muster.policy.facets import Facets
+from muster.policy.placements import Spread
 
 
 class Labelled:

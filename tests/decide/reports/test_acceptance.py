@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.decide.reports.acceptance import Limits, Report, Situation, judge
-from muster.decide.reports.accepted import Accepted, accept, same_report
+from muster.fleet.reports import Accepted, accept, same_report
 from muster.model.kinds import ADAPTER_REPORT
 from muster.model.times import format_time
 from muster.model.tree import Tree

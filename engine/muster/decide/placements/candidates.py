@@ -12,14 +12,14 @@ from functools import cached_property
 
 from muster.decide.placements.quantities import approximate
 from muster.decide.sets import Sets, cluster_labels
-from muster.fleet.facets import Facets
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.placements import ClusterView, Taint
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.facets import Facets
+from muster.policy.placements import ClusterView, Taint
 
 
 def is_candidate(obj: Object) -> bool:

@@ -9,8 +9,8 @@ from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.filters import Eligible, Tolerated, eligible, tolerated
 from muster.decide.placements.prioritizers import Surroundings, expiries, totals
 from muster.decide.placements.spread import spread_out
-from muster.fleet.placements import Patience, Predicate, Request
 from muster.model.ids import ObjectId
+from muster.policy.placements import Patience, Predicate, Request
 
 
 @dataclass(frozen=True)

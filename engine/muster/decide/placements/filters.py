@@ -10,9 +10,9 @@ from itertools import filterfalse
 
 from muster import cel
 from muster.decide.placements.candidates import Candidates
-from muster.fleet.lazy import cost_share
-from muster.fleet.placements import Patience, Predicate, Taint
-from muster.fleet.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
+from muster.policy.lazy import cost_share
+from muster.policy.placements import Patience, Predicate, Taint
+from muster.policy.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
 
 _NONE: frozenset[str] = frozenset()
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.standing import Shard
-from muster.fleet.placements import Request
 from muster.model.tree import Tree
+from muster.policy.placements import Request
 
 MOST_PER_DECISION = 100
 

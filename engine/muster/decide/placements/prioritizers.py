@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.placements.candidates import NO_SCORES, Candidates
-from muster.fleet.placements import Prioritizer
-from muster.fleet.placements.request import BALANCE, CPU, MEMORY, STEADY
 from muster.model.times import second_after
+from muster.policy.placements import Prioritizer
+from muster.policy.placements.request import BALANCE, CPU, MEMORY, STEADY
 
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from muster.decide.placements.candidates import Candidates, is_candidate
 from muster.decide.placements.contests import Chosen
 from muster.decide.sets import was_denied
-from muster.fleet.placements.tolerations import NO_SELECT_IF_NEW
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.policy.placements.tolerations import NO_SELECT_IF_NEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from muster.decide.pools.powerstate import power_view
 from muster.decide.pools.rules import Rules
 from muster.decide.pools.survey import Survey
 from muster.decide.pools.timeouts import failed_condition, wait_of
-from muster.decide.scope import Scopes
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because
 from muster.model.finding import Finding
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
+from muster.policy.scopes import Scopes
 
 ASKED = "powerStateSince"
 _POWER = Because("pools power state")

@@ -11,12 +11,12 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from muster import cel
-from muster.fleet.lazy import PolicyScope
-from muster.fleet.policies import Payload, PulsePolicy
 from muster.model.ids import ObjectId
 from muster.model.published import Published
 from muster.model.times import format_time
 from muster.model.tree import Tree
+from muster.policy.lazy import PolicyScope
+from muster.policy.policies import Payload, PulsePolicy
 
 TYPE = "com.redhat.hyperfleet.{kind}.reconcile"
 SOURCE = "muster"

@@ -9,10 +9,10 @@ yet does not wait: it is news.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from muster.fleet.policies import PulsePolicy
 from muster.model.published import Published
 from muster.model.times import LAST, later, parse_time
 from muster.model.tree import Tree
+from muster.policy.policies import PulsePolicy
 
 
 def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:

@@ -16,16 +16,16 @@ from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import earliest, pause, unanswered
-from muster.decide.scope import Scopes, generation_of
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
-from muster.fleet.lazy import PolicyScope
 from muster.fleet.objects import Object
-from muster.fleet.policies import PulsePolicy, PulseRule
 from muster.model.decision import Because, Decision, Pulse
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import later
+from muster.policy.lazy import PolicyScope
+from muster.policy.policies import PulsePolicy, PulseRule
+from muster.policy.scopes import Scopes, generation_of
 
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Pulse | Decision | Finding]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from muster.decide.reports.accepted import Accepted, same_report
+from muster.fleet.reports import Accepted, same_report
 from muster.model.times import format_duration, later, parse_time, second_at
 from muster.model.tree import Tree
 

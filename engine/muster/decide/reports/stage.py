@@ -10,7 +10,11 @@ from datetime import datetime, timedelta
 
 from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
-from muster.decide.reports.accepted import (
+from muster.decide.transitions import condition
+from muster.fleet.faults import each
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.reports import (
     RULE,
     TARGETS,
     Accepted,
@@ -19,11 +23,6 @@ from muster.decide.reports.accepted import (
     required_adapters,
     target_of,
 )
-from muster.decide.scope import cluster_of, generation_of
-from muster.decide.transitions import condition
-from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
-from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -31,6 +30,7 @@ from muster.model.kinds import ADAPTER_REPORT
 from muster.model.source import Part
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
+from muster.policy.scopes import cluster_of, generation_of
 
 _BECAUSE = Because(RULE)
 _KEPT = Because(RULE, text="the report's file is gone; what it said stands as long as the object does")

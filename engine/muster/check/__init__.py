@@ -1,0 +1,1 @@
+"""What is wrong with a fleet, before anything is decided."""

@@ -1,0 +1,1 @@
+"""From policy objects to programs, and what their expressions see."""

@@ -1,0 +1,73 @@
+"""What expressions see of adapters: `reports`, `adapters`, `updated`, `deleting` and `children`.
+
+Looked up once per stage for the whole fleet, so that each object costs a few dictionary reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.reports import TARGETS, accepted_by_target, required_adapters
+from muster.model.ids import ObjectId
+from muster.model.kinds import NODE_POOL, Kind, kind_of
+from muster.model.times import try_time
+from muster.model.tree import Tree, dig
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterScopes:
+    """The adapters' side of one stage: accepted payloads by object, required names by kind, node pools by cluster."""
+
+    fleet: Fleet
+    now: datetime
+    reports: Mapping[ObjectId, list[Tree]]
+    required: Mapping[Kind, list[str]]
+    pools: Mapping[str, list[Tree]]
+
+    @classmethod
+    def of(cls, fleet: Fleet, now: datetime) -> "AdapterScopes":
+        """Prepare for the objects of a fleet at an instant."""
+        required = {kind: required_adapters(fleet, kind) for kind in TARGETS.values()}
+        return cls(fleet, now, accepted_by_target(fleet), required, dict(_pools(fleet)))
+
+    def base(self, obj: Object) -> dict[str, object]:
+        """The variables of one object."""
+        return {
+            "reports": self.reports.get(obj.id, []),
+            "adapters": self.required.get(obj.kind, []),
+            "updated": spec_changed(self.fleet, obj.id) or self.now,
+            "deleting": is_deleting(self.fleet, obj),
+            "children": [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, []),
+        }
+
+
+def spec_changed(fleet: Fleet, id_: ObjectId) -> datetime | None:
+    """Since when an object that adapters look after has its present spec; None for objects that none looks after."""
+    return try_time(fleet.now(id_, "status", "muster", "specChanged"))
+
+
+def is_deleting(fleet: Fleet, obj: Object) -> bool:
+    """Whether the object is marked for deletion, by a person or because its cluster is."""
+    return obj.deleting or fleet.now(obj.id, "metadata", "deletionTimestamp") is not None
+
+
+def owner_cluster(pool: Object) -> str:
+    """The name of the cluster that a node pool belongs to."""
+    named = dig(pool.body, "spec", "clusterName")
+    return named if isinstance(named, str) else pool.id.namespace
+
+
+def _pools(fleet: Fleet) -> Iterator[tuple[str, list[Tree]]]:
+    """Node pools by cluster, those with an error in them too: what cannot be read has not gone."""
+    found: dict[str, list[Tree]] = {}
+    required = required_adapters(fleet, NODE_POOL)
+    broken = (fleet.objects[id_] for id_ in sorted(fleet.broken & fleet.objects.keys()) if kind_of(id_) is NODE_POOL)
+    for pool in (*fleet.of(NODE_POOL), *broken):
+        child = {
+            "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
+            "deleting": is_deleting(fleet, pool), "adapters": required,
+        }  # fmt: skip
+        found.setdefault(owner_cluster(pool), []).append(child)
+    yield from found.items()

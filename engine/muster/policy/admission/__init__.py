@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicies, compiled, and the requests that they are asked about."""

@@ -1,0 +1,95 @@
+"""Certificate signing requests, decoded: what policies see of the PEM that an agent sends.
+
+The decoder is imported when the first request is met: most runs have none. What cannot be decoded is an empty request
+with an `error`, which no approval policy can take for anything; nothing in it is ever executed or trusted.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.messages import finding
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.agentref import cluster_of
+from muster.model.finding import Finding
+from muster.model.kinds import CSR
+from muster.model.tree import Tree, dig
+
+#: What policies see of one request; see `muster.policy.environments`.
+Request = Mapping[str, Tree]
+_REQUEST = ("spec", "request")
+_GROUP = "system:open-cluster-management:"
+
+
+def decoded(obj: Object) -> Request:
+    """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, and its `ref`.
+
+    `error` is empty where the request could be read; otherwise the other fields are. `ref` is `agents/<cluster>` where
+    the request came through an agent's branch: whoever may push there made it. It is empty where it is in a file.
+    """
+    refs = (part.source.ref for part in obj.parts if "spec" in part.body)
+    ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")
+    return {**_content(str(dig(obj.body, *_REQUEST) or "")), "ref": ref}
+
+
+def is_of(obj: Object, cluster: str) -> bool:
+    """Whether a request asks for what an agent of this cluster may have: upstream's name and groups, and its signer."""
+    request, group = decoded(obj), f"{_GROUP}{cluster}"
+    _, found, agent = request["commonName"].partition(f"{group}:")
+    return (
+        obj.labels.get(CLUSTER_NAME) == cluster
+        and obj.spec.get("signerName") == "kubernetes.io/kube-apiserver-client"
+        and request["pemType"] == "CERTIFICATE REQUEST"
+        and bool(found) and bool(agent) and ":" not in agent and request["commonName"].startswith(group)
+        and group in request["organizations"]
+        and set(request["organizations"]) <= {group, f"{_GROUP}managed-clusters"}
+    )  # fmt: skip
+
+
+def _content(text: str) -> Request:
+    try:
+        return _decode(text)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        # What the decoder raises for bytes that are no request depends on where they stop making sense.
+        return {"pemType": "", "commonName": "", "organizations": [], "error": str(error).splitlines()[0][:200]}
+
+
+def _decode(text: str) -> Request:
+    from asn1crypto import pem
+    from asn1crypto.csr import CertificationRequest
+
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"it is not base64: {error}") from error
+    if not pem.detect(data):
+        raise ValueError("it is not PEM")
+    type_, _, der = pem.unarmor(data)
+    subject = CertificationRequest.load(der, strict=True)["certification_request_info"]["subject"]
+    names: dict[str, list[str]] = {}
+    for relative in subject.chosen:
+        for part in relative:
+            names.setdefault(part["type"].native, []).append(str(part["value"].native))
+    common = names.get("common_name", [""])
+    return {
+        "pemType": str(type_),
+        "commonName": common[-1],  # the last one counts, as where certificates are signed
+        "organizations": names.get("organization_name", []),
+        "error": "",
+    }
+
+
+def request_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a finding for each request that nobody can read."""
+    for obj in fleet.of(CSR):
+        if error := decoded(obj)["error"]:
+            yield finding(
+                "MUS240",
+                f"spec.request of {obj.id} cannot be decoded: {error}",
+                place_of(obj.parts, _REQUEST),
+                hint="it is a PKCS #10 request, PEM in base64; it stays pending",
+                object_=obj.id,
+            )

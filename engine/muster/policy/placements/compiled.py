@@ -1,0 +1,48 @@
+"""One Placement, compiled: its request and predicates, or why it cannot be carried out."""
+
+from dataclasses import dataclass
+
+from muster.fleet.messages import finding
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.finding import Finding
+from muster.policy.placements.request import Misconfigured, Request, read_request, wanted
+from muster.policy.placements.selectors import Predicate, compile_predicates
+
+__all__ = ["CompiledPlacement", "Misconfigured", "compile_placement"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlacement:
+    """`request` is None where the Placement is misconfigured; `error` then says `<plugin>:<message>`."""
+
+    wanted: int | None
+    predicates: tuple[Predicate, ...] = ()
+    request: Request | None = None
+    error: str = ""
+
+
+def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
+    """Compile a Placement that its schema has accepted, and say what is wrong with it.
+
+    A mistake does not break the object: it keeps its last decisions, and its condition says why.
+    """
+    number = wanted(obj.spec)
+    try:
+        request = read_request(obj.spec)
+    except Misconfigured as error:
+        return CompiledPlacement(number, error=str(error)), [_misconfigured(obj, error)]
+    predicates, findings, message = compile_predicates(obj)
+    if message:
+        return CompiledPlacement(number, error=f"Predicate:{message}"), findings
+    return CompiledPlacement(number, predicates, request), findings
+
+
+def _misconfigured(obj: Object, error: Misconfigured) -> Finding:
+    return finding(
+        "MUS230",
+        f"{obj.id} cannot be carried out: {error.message}",
+        place_of(obj.parts, ("spec", *error.path)),
+        hint="Until this is mended it keeps its last decisions.",
+        object_=obj.id,
+    )

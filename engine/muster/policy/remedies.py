@@ -1,0 +1,150 @@
+"""Remedies, compiled: which clusters each speaks of, what it waits for, and what it asks for (seed 003).
+
+Empty means the same as absent, as the seed's API comments say: no `clusterAffinity` speaks of all clusters, no
+`decisionMatches` acts at once, no `actions` does nothing. Karmada's controller reads an explicit `{}` or `[]` as
+"nothing", so an explicit empty value gets a warning that says what it means here.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from muster import cel
+from muster.fleet.messages import finding, path_text
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS
+from muster.model.names import did_you_mean
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.environments import policy_environment
+from muster.policy.expressions import Compiler, speaks_of_silence
+
+#: The statuses that a condition can have; comparing with another one is a slip.
+STATUSES = ("True", "False", "Unknown")
+_VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
+
+#: The one action that anything carries out, here as in Karmada: no traffic to the cluster.
+TRAFFIC_CONTROL = "TrafficControl"
+#: The actions that there are.
+ACTIONS = (TRAFFIC_CONTROL,)
+
+#: Where a field stands in its object.
+_At = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionMatch:
+    """A `clusterConditionMatch`: a condition that a cluster has, with a status that is, or is not, the one given."""
+
+    type: str
+    equal: bool
+    status: str
+
+    def holds(self, status: str) -> bool:
+        """Whether a condition with this status matches. One that is missing is not asked about: it matches nothing."""
+        return (status == self.status) is self.equal
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionMatch:
+    """An `expression` in place of a `clusterConditionMatch`, and where it stands. `of_silence`: it says itself what
+    silence means to it."""
+
+    when: cel.Program
+    at: _At
+    of_silence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A compiled Remedy. `clusters` None means all; without any match it acts `immediate`ly."""
+
+    id: ObjectId
+    source: Object
+    clusters: frozenset[str] | None
+    matches: tuple[ConditionMatch, ...]
+    expressions: tuple[ExpressionMatch, ...]
+    immediate: bool
+    actions: tuple[str, ...]
+
+    def speaks_of(self, cluster: str) -> bool:
+        """Whether a cluster of this name is in its affinity."""
+        return self.clusters is None or cluster in self.clusters
+
+    def of_silence(self, type_: str) -> bool:
+        """Whether it says itself what is to happen while the condition of this type is Unknown."""
+        return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
+
+
+def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
+    """Compile one Remedy; None where an expression of it has an error."""
+    environment = policy_environment(CLUSTERS, {})
+    seen = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
+    compiler = Compiler(obj, replace(environment, variables=seen))
+    matches, expressions = [], []
+    entries = mappings_at(obj.spec, "decisionMatches")
+    for index, entry in enumerate(entries):
+        condition = mapping_at(entry, "clusterConditionMatch")
+        if condition:
+            equal = condition["operator"] == "Equal"
+            matches.append(ConditionMatch(condition["conditionType"], equal, condition["conditionStatus"]))
+        if "expression" in entry:
+            at = ("spec", "decisionMatches", index, "expression")
+            program = compiler.condition(at)
+            expressions.append(ExpressionMatch(program, at, program is not None and speaks_of_silence(program.node)))
+    named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
+    remedy = Remedy(
+        obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,
+        actions=tuple(sorted(set(obj.spec.get("actions") or ()))),
+    )  # fmt: skip
+    return (None if compiler.failed else remedy), compiler.findings
+
+
+def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
+    """Yield warnings about a sound Remedy: explicit empty values, impossible statuses, clusters and actions that do not
+    exist."""
+    yield from _empty_values(obj)
+    yield from _unknown_actions(obj)
+    for index, entry in enumerate(mappings_at(obj.spec, "decisionMatches")):
+        status = dig(entry, "clusterConditionMatch", "conditionStatus")
+        if isinstance(status, str) and status not in STATUSES:
+            at: _At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionStatus")
+            yield _warning(
+                obj, at, "MUS221", f"no condition ever has the status {status!r}; it is True, False or Unknown",
+                did_you_mean(status, STATUSES),
+            )  # fmt: skip
+    for index, name in enumerate(dig(obj.spec, "clusterAffinity", "clusterNames") or ()):
+        if name not in clusters:
+            place: _At = ("spec", "clusterAffinity", "clusterNames", index)
+            yield _warning(obj, place, "MUS210", f"there is no cluster {name!r}", did_you_mean(name, clusters))
+
+
+def _unknown_actions(obj: Object) -> Iterator[Finding]:
+    """What nobody carries out. It still goes into `status.remedyActions`, as upstream's schema has no list of names."""
+    said: Sequence[str] = obj.spec.get("actions") or ()
+    for index, action in enumerate(said):
+        if action not in ACTIONS and said.index(action) == index:
+            hint = did_you_mean(action, ACTIONS) or f"what is known is {', '.join(ACTIONS)}"
+            at: _At = ("spec", "actions", index)
+            yield _warning(obj, at, "MUS229", f"nothing carries out the action {action!r}", hint)
+
+
+_MEANINGS: tuple[tuple[_At, str], ...] = (
+    (("spec", "clusterAffinity"), "it speaks of every cluster"),
+    (("spec", "clusterAffinity", "clusterNames"), "it speaks of every cluster"),
+    (("spec", "decisionMatches"), "it acts at once"),
+    (("spec", "actions"), "it does nothing"),
+)
+
+
+def _empty_values(obj: Object) -> Iterator[Finding]:
+    for at, meaning in _MEANINGS:
+        value: Tree = dig(obj.body, *(str(step) for step in at))
+        if value in ({}, []):
+            message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
+            yield _warning(obj, at, "MUS220", message, "remove the field if that is meant; Karmada reads it as nothing")
+
+
+def _warning(obj: Object, at: _At, code: str, message: str, hint: str) -> Finding:
+    return finding(code, message, place_of(obj.parts, at), hint=hint, object_=obj.id)
