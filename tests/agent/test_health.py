@@ -2,10 +2,12 @@
 
 import pytest
 
-from muster.agent.health import Patience, Verdict, deployed, probe
+from muster.agent.health import Availability, Patience, deployed, probe
 
-GOOD = Verdict("True", "ManagedClusterAvailable", "Managed cluster is available")
-BAD = Verdict("False", "ManagedClusterKubeAPIServerUnavailable", "The kube-apiserver is not ok, status code: 500, down")
+GOOD = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
+BAD = Availability(
+    "False", "ManagedClusterKubeAPIServerUnavailable", "The kube-apiserver is not ok, status code: 500, down"
+)
 
 
 @pytest.mark.parametrize(

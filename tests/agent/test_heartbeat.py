@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.agent.agent_ref import AgentRef
 from muster.agent.apiserver import ApiServer
 from muster.agent.facts import observed
-from muster.agent.health import Verdict, probe
+from muster.agent.health import Availability, probe
 from muster.agent.heartbeat import Heart
 from muster.agent.hub import Hub, View, bounded, view
 from muster.agent.observer import Observer
+from muster.agent.own_ref import OwnRef
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.locations import derived_path
@@ -110,7 +110,7 @@ def heart(hub: Repo, server: Server, clocks: Clocks, seen: View | None = None) -
     environ = git_environ(hub.path.parent)
     api = ApiServer(server.url)
     return Heart(
-        AgentRef(str(hub.path), "edge", 30, environ), "me", lambda: probe(api.get), lambda: observed(api.get_json),
+        OwnRef(str(hub.path), "edge", 30, environ), "me", lambda: probe(api.get), lambda: observed(api.get_json),
         lambda: seen or view(str(hub.path), "main", "edge", environ),
         clocks.now, lambda: clocks.seconds, clocks.wait,
     )  # fmt: skip
@@ -396,7 +396,7 @@ def test_what_the_hub_says_is_read_where_it_moved(hub: Repo, path: str, text: st
 def test_a_cluster_that_hangs_is_looked_at_beside_the_heartbeat() -> None:
     told, gate = Event(), Event()
 
-    def look() -> Verdict:
+    def look() -> Availability:
         gate.wait(PATIENCE_SECONDS)
         raise OSError("its token is gone")
 

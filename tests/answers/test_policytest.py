@@ -6,7 +6,7 @@ import pytest
 
 from muster.answers.evaluate import check_snapshot
 from muster.answers.memory import MemorySnapshot
-from muster.answers.policytest import Outcome, run_tests
+from muster.answers.policytest import CaseResult, run_tests
 from muster.gitio.open import open_snapshot
 
 BUILTIN = run_tests(check_snapshot(MemorySnapshot({})), builtin=True)
@@ -43,7 +43,7 @@ spec:
 
 
 @pytest.mark.parametrize("outcome", BUILTIN, ids=lambda outcome: f"{outcome.test}: {outcome.case}")
-def test_built_in(outcome: Outcome) -> None:
+def test_built_in(outcome: CaseResult) -> None:
     assert outcome.failures == ()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.changes import Change, changed_paths
+from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.repository import open_repository
 from tests.support.git import Repo, clone, new_repository
 
@@ -27,13 +27,13 @@ def test_lists_what_was_added_changed_removed_and_renamed(repo: Repo, tmp_path: 
         return repo.tip(f"{new}:{path}")
 
     expected = (
-        Change("added/deep", None, after("added/deep")),
-        Change("changed", before("changed"), after("changed")),
-        Change("from", before("from"), None),
-        Change("new\\nline", before("new\nline"), after("new\nline")),
-        Change('quo"te', None, after('quo"te')),
-        Change("removed", before("removed"), None),
-        Change("to", None, after("to")),
+        PathChange("added/deep", None, after("added/deep")),
+        PathChange("changed", before("changed"), after("changed")),
+        PathChange("from", before("from"), None),
+        PathChange("new\\nline", before("new\nline"), after("new\nline")),
+        PathChange('quo"te', None, after('quo"te')),
+        PathChange("removed", before("removed"), None),
+        PathChange("to", None, after("to")),
     )
     bare = clone(repo, tmp_path / "bare.git", "--bare")
     for where in (repo, bare):

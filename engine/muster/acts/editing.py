@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from muster.acts.landing import find_ground, land
+from muster.acts.landing import find_tips, land
 from muster.acts.reconcile import Attempts
 from muster.answers.evaluate import check_snapshot
 from muster.answers.listening import READER, hear_at
@@ -130,11 +130,11 @@ class Draft:
 
 
 #: What is to be done to a draft. Raises EditRefusedError.
-Change = Callable[[Draft], None]
+Edit = Callable[[Draft], None]
 
 
 def commit_edit(
-    repository: Repository, change: Change, subject: str, *, branch: str, remote: str | None, attempts: Attempts
+    repository: Repository, change: Edit, subject: str, *, branch: str, remote: str | None, attempts: Attempts
 ) -> Edited:
     """Make a change on the branch's head and commit it; with a remote, push it there.
 
@@ -142,19 +142,19 @@ def commit_edit(
     where it would break a sound object; RepositoryError as `reconcile` does.
     """
     for _ in attempts():
-        ground = find_ground(repository, branch, remote)
+        tips = find_tips(repository, branch, remote)
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
-        snapshot = open_commit(repository, ground.base, hear_at(repository, ground.base, READER, asked=remote))
+        snapshot = open_commit(repository, tips.base, hear_at(repository, tips.base, READER, asked=remote))
         draft = Draft(check_snapshot(snapshot))
         change(draft)
         if not draft.texts:
             return Edited(None, tuple(draft.told))
-        _refuse_what_overwrites(draft, repository, ground.base)
+        _refuse_what_overwrites(draft, repository, tips.base)
         _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
-        commit = build_commit(repository, files, message, ground.base)
-        landed = land(repository, ground, commit, tuple(files))
+        commit = build_commit(repository, files, message, tips.base)
+        landed = land(repository, tips, commit, tuple(files))
         if landed is not None:
             return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")

@@ -14,7 +14,7 @@ from muster.gitio.repository import Repository, branch_tip, current_branch, is_a
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Tips:
     """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on."""
 
     branch: str
@@ -44,53 +44,53 @@ def target_branch(repository: Repository) -> str:
     return branch
 
 
-def find_ground(repository: Repository, branch: str, remote: str | None) -> Ground:
+def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
     """Return what to build on: the branch's head, or with a remote its head, or the local one where that is ahead.
 
     RepositoryError where there is no such branch or the two have diverged.
     """
     local = branch_tip(repository, branch)
     theirs = fetch(repository, remote=remote, branch=branch) if remote else None
-    return Ground(branch, remote, local, theirs, _base(repository, branch, local, theirs))
+    return Tips(branch, remote, local, theirs, _base(repository, branch, local, theirs))
 
 
-def land(repository: Repository, ground: Ground, commit: str, paths: tuple[str, ...]) -> Landed | None:
-    """Move the branch to a commit over `ground.base`; None where it moved meanwhile. `paths` are the changed files.
+def land(repository: Repository, tips: Tips, commit: str, paths: tuple[str, ...]) -> Landed | None:
+    """Move the branch to a commit over `tips.base`; None where it moved meanwhile. `paths` are the changed files.
 
     Raises RepositoryError where a person's edit is in the way, or the remote rejects the push.
     """
-    if ground.remote is not None:
-        return _pushed(repository, ground, ground.remote, commit, paths)
-    if commit == ground.base:
+    if tips.remote is not None:
+        return _pushed(repository, tips, tips.remote, commit, paths)
+    if commit == tips.base:
         return Landed(commit)
-    outcome = advance(repository, branch=ground.branch, expected=ground.base, commit=commit, paths=paths)
+    outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit, paths=paths)
     if isinstance(outcome, Refused):
         raise RepositoryError(_refusal(outcome), outcome.hint)
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
-def _pushed(repository: Repository, ground: Ground, remote: str, commit: str, paths: tuple[str, ...]) -> Landed | None:
+def _pushed(repository: Repository, tips: Tips, remote: str, commit: str, paths: tuple[str, ...]) -> Landed | None:
     """Push, then bring the local branch along as far as no person's edit is in the way."""
-    pushed = commit != ground.theirs
+    pushed = commit != tips.theirs
     if pushed:
-        outcome = push(repository, remote=remote, branch=ground.branch, new=commit, expected=ground.theirs)
+        outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
         if isinstance(outcome, Rejected):
             raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
         if not isinstance(outcome, Pushed):
             return None
-    left_behind = _bring_along(repository, ground, commit, paths)
-    local = ground.local if left_behind or ground.local is None else commit
+    left_behind = _bring_along(repository, tips, commit, paths)
+    local = tips.local if left_behind or tips.local is None else commit
     return Landed(local, pushed, left_behind)
 
 
-def _bring_along(repository: Repository, ground: Ground, commit: str, paths: tuple[str, ...]) -> str:
+def _bring_along(repository: Repository, tips: Tips, commit: str, paths: tuple[str, ...]) -> str:
     """Fast-forward the local branch to what the remote has. Returns why it could not, or nothing."""
-    if ground.local is None or ground.local == commit:
+    if tips.local is None or tips.local == commit:
         return ""
-    moved = advance(repository, branch=ground.branch, expected=ground.local, commit=commit, paths=paths)
+    moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit, paths=paths)
     if isinstance(moved, Refused):
         return _refusal(moved)
-    return "" if isinstance(moved, Committed) else f"the local {ground.branch} moved meanwhile"
+    return "" if isinstance(moved, Committed) else f"the local {tips.branch} moved meanwhile"
 
 
 def _refusal(refused: Refused) -> str:

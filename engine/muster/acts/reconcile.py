@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.acts.landing import find_ground, land, target_branch
+from muster.acts.landing import find_tips, land, target_branch
 from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
@@ -99,8 +99,8 @@ class _Attempt:
         """Evaluate and land once; None where the branch moved meanwhile."""
         repository, remote = self.repository, self.remote
         before = frozenset(ref.cluster for ref in agent_refs(repository)) if remote else frozenset()
-        ground = find_ground(repository, self.branch, remote)
-        base = ground.base
+        tips = find_tips(repository, self.branch, remote)
+        base = tips.base
         heard = hear_at(repository, base, self.ears, asked=remote, before=before)
         instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
         memory = read_memory(repository, remote)
@@ -114,7 +114,7 @@ class _Attempt:
             message, faults = _message(settled, [instant.note] if earlier else [])
             settled = replace(settled, faults=settled.faults | faults)
             commit = build_commit(repository, files, message, base)
-        landed = land(repository, ground, commit, tuple(settled.files))
+        landed = land(repository, tips, commit, tuple(settled.files))
         if landed is None:
             return None
         made = commit if commit != base else None

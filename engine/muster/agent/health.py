@@ -20,7 +20,7 @@ Get = Callable[[str], tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Availability:
     """What the agent reports: status, reason and message of the condition."""
 
     status: str
@@ -28,10 +28,10 @@ class Verdict:
     message: str
 
 
-_HEALTHY: Final = Verdict("True", "ManagedClusterAvailable", "Managed cluster is available")
+_HEALTHY: Final = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
 
 
-def probe(get: Get) -> Verdict:
+def probe(get: Get) -> Availability:
     """Ask the API server once."""
     code, said = get("/livez")
     if code in _ASK_AGAIN:
@@ -39,10 +39,10 @@ def probe(get: Get) -> Verdict:
     if code == _OK:
         return _HEALTHY
     message = f"The kube-apiserver is not ok, status code: {code}, {said}"
-    return Verdict("False", "ManagedClusterKubeAPIServerUnavailable", message)
+    return Availability("False", "ManagedClusterKubeAPIServerUnavailable", message)
 
 
-def deployed(get_json: Callable[[str], dict[str, object]], deployment: str, minimum: int) -> Verdict:
+def deployed(get_json: Callable[[str], dict[str, object]], deployment: str, minimum: int) -> Availability:
     """Whether the deployment `namespace/name` of the agent itself has at least `minimum` available replicas.
 
     `get_json` raises OSError or ValueError where there is no such answer.
@@ -58,7 +58,7 @@ def deployed(get_json: Callable[[str], dict[str, object]], deployment: str, mini
             return _HEALTHY
         said = f"{replicas} of {minimum} replicas are available"
     message = f"The registration agent {deployment} is not ok: {said}"
-    return Verdict("False", "ManagedClusterRegistrationAgentUnavailable", message)
+    return Availability("False", "ManagedClusterRegistrationAgentUnavailable", message)
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Patience:
 
     since: float | None = None
 
-    def believed(self, verdict: Verdict, now: float) -> Verdict | None:
+    def believed(self, verdict: Availability, now: float) -> Availability | None:
         """Return the verdict if it counts by now; None while what was reported before stands."""
         if verdict.status == "True":
             self.since = None

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from muster.agent.agent_ref import NOTHING, AgentRef, Standing
-from muster.agent.health import AVAILABLE, RETRY_SECONDS, Patience, Verdict
+from muster.agent.health import AVAILABLE, RETRY_SECONDS, Availability, Patience
 from muster.agent.hub import View, bounded
+from muster.agent.own_ref import NOTHING, OwnRef, Standing
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, LEASE_NAME
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import LEASE, MANAGED_CLUSTER
@@ -48,7 +48,7 @@ class Said:
     """What an agent has to say at one instant. `verdict` None: a failure that is too young to be believed."""
 
     instant: datetime
-    verdict: Verdict | None
+    verdict: Availability | None
     facts: Mapping[str, Tree]
 
 
@@ -60,9 +60,9 @@ class Heart:
     `lease_seconds` is the agent's own wish, which counts until the hub has a word.
     """
 
-    ref: AgentRef
+    ref: OwnRef
     holder: str
-    look: Callable[[], Verdict | None]
+    look: Callable[[], Availability | None]
     facts: Callable[[], Mapping[str, Tree]]
     view: Callable[[], View]
     now: Callable[[], datetime]
@@ -137,7 +137,7 @@ class Heart:
             return "renewed; the hub says that the clocks differ, so nothing else is reported"
         return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
 
-    def _believed(self) -> Verdict | None:
+    def _believed(self) -> Availability | None:
         found = self.look()
         believed = None if found is None else self._patience.believed(found, self.monotonic())
         self._young = found is not None and believed is None
@@ -156,7 +156,7 @@ class Heart:
                 self._seen = View(accepted=True, lease_seconds=bounded(seconds))
         return self._seen
 
-    def _sender(self) -> AgentRef:
+    def _sender(self) -> OwnRef:
         """The ref, with a bound on each exchange that leaves time for another one before the hub loses patience."""
         return replace(self.ref, limit_seconds=min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._seconds()))))
 

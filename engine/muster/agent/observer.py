@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
-from muster.agent.health import RETRY_SECONDS, Verdict
+from muster.agent.health import RETRY_SECONDS, Availability
 from muster.model.tree import Tree
 
 #: How often the cluster is asked whether it works, while it does, and what it is (upstream does both once a minute).
@@ -18,7 +18,7 @@ LOOK_SECONDS: Final = 10.0
 FACTS_SECONDS: Final = 60.0
 #: After so long without an answer of any kind, the probe itself hangs.
 HANGING_SECONDS: Final = 180.0
-_HANGS: Final = Verdict(
+_HANGS: Final = Availability(
     "False", "ManagedClusterKubeAPIServerUnavailable", "The kube-apiserver is not ok, it does not answer at all"
 )
 
@@ -30,12 +30,12 @@ class Observer:
     `news` is called when a probe says something else than the one before.
     """
 
-    look: Callable[[], Verdict | None]
+    look: Callable[[], Availability | None]
     read_facts: Callable[[], Mapping[str, Tree]]
     news: Callable[[], None]
     _stop: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
-    _verdict: Verdict | None = None
+    _verdict: Availability | None = None
     _facts: Mapping[str, Tree] = field(default_factory=dict)
     _since: float = field(default_factory=time.monotonic)
 
@@ -47,7 +47,7 @@ class Observer:
         """Look no more."""
         self._stop.set()
 
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Availability | None:
         """Return the last verdict; None before the first."""
         with self._lock:
             return _HANGS if time.monotonic() - self._since > HANGING_SECONDS else self._verdict
@@ -71,7 +71,7 @@ class Observer:
                 self.news()
             self._stop.wait(LOOK_SECONDS if verdict.status == "True" else RETRY_SECONDS)
 
-    def _looked(self) -> Verdict:
+    def _looked(self) -> Availability:
         try:
             return self.look() or _HANGS
         except Exception as error:  # noqa: BLE001 - whatever happens to a probe, it is no answer

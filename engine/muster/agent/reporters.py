@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
-from muster.agent.agent_ref import NOTHING, AgentRef
 from muster.agent.condition_report import Report, Subject, condition, read_report, report_text
 from muster.agent.election import RENEWALS, Hold, Sighting, Turn, next_hold, sight, turn
+from muster.agent.own_ref import NOTHING, OwnRef
 from muster.gitio.errors import RepositoryError
 from muster.model.times import format_time
 
@@ -85,7 +85,7 @@ class FileReporter:
 class RefReporter:
     """Writes to the cluster's ref if it holds the lease there; the others look now and then whether it lives."""
 
-    def __init__(self, ref: AgentRef, subject: Subject, me: str, lease_seconds: int) -> None:
+    def __init__(self, ref: OwnRef, subject: Subject, me: str, lease_seconds: int) -> None:
         self._ref, self._subject, self._me, self._lease_seconds = ref, subject, me, lease_seconds
         self._known = NOTHING
         self._fresh = False  # whether `_known` may be built upon without another look

@@ -101,7 +101,7 @@ def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     and reports alone. Nor has it agents' refs: clusters that spoke through such refs at the last run keep what was
     derived of them, and a finding says so. The network is never asked.
 
-    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.gitio.RepositoryError` where
+    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.gitio.errors.RepositoryError` where
     there is nothing to read; everything that is wrong inside is a finding.
     """
     published = NOTHING_PUBLISHED if rev is None else memory_of(Path(path), os.environ)

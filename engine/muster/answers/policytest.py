@@ -39,7 +39,7 @@ _POLICIES = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, RE
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseResult:
     """One case of one test: `failures` says what was expected and what there was; none means it passed."""
 
     test: str
@@ -48,13 +48,13 @@ class Outcome:
     failures: tuple[str, ...]
 
 
-def run_tests(fleet: Fleet, *, builtin: bool = False) -> list[Outcome]:
+def run_tests(fleet: Fleet, *, builtin: bool = False) -> list[CaseResult]:
     """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order."""
     tests = list(fleet.of(POLICY_TEST))
     if builtin:
         tests += [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
     policies = _policy_files(fleet)
-    return [outcome for test in sorted(tests, key=lambda t: t.id) for outcome in _test(fleet, test, policies)]
+    return [result for test in sorted(tests, key=lambda t: t.id) for result in _test(fleet, test, policies)]
 
 
 def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
@@ -63,22 +63,22 @@ def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
     return tuple(source for _, source in sorted(found.items()))
 
 
-def _test(fleet: Fleet, test: Object, policies: tuple[SourceFile, ...]) -> Iterator[Outcome]:
+def _test(fleet: Fleet, test: Object, policies: tuple[SourceFile, ...]) -> Iterator[CaseResult]:
     listed: list[str] = list(test.spec.get("policies") or ())
     known = {str(obj.id) for kind in _POLICIES for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
         if name not in known:
             text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()
-            yield Outcome(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+            yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):
         place = place_of(test.parts, ("spec", "cases", index, "name"))
         failures = tuple(_case(test, case, policies, deciding))
-        yield Outcome(str(test.id), str(case.get("name")), place, failures)
+        yield CaseResult(str(test.id), str(case.get("name")), place, failures)
     for index, name in enumerate(listed):
         if name in known and name not in deciding:
             text = f"{name} decides nothing in any case, so nothing of it is tested"
-            yield Outcome(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+            yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
 
 
 def _case(test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str]) -> Iterator[str]:

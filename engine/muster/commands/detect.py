@@ -142,8 +142,8 @@ def _probe(
 def _reporter(
     subject: "Subject", remote: str | None, file: Path | None, lease_seconds: int, instance: str | None
 ) -> "Reporter":
-    from muster.agent.agent_ref import AgentRef
     from muster.agent.election import RENEWALS
+    from muster.agent.own_ref import OwnRef
     from muster.agent.reporters import FileReporter, RefReporter
 
     if (remote is None) == (file is None):
@@ -153,7 +153,7 @@ def _reporter(
     assert remote is not None
     # Exchanges run in a directory of their own, where a relative path would mean something else.
     where = str(Path(remote).absolute()) if Path(remote).exists() else remote
-    ref = AgentRef(where, subject.cluster, _REMOTE_SECONDS, os.environ)
+    ref = OwnRef(where, subject.cluster, _REMOTE_SECONDS, os.environ)
     return RefReporter(ref, subject, instance or socket.gethostname(), lease_seconds)
 
 

@@ -11,7 +11,7 @@ from muster.commands.outcome import report
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from muster.acts.editing import Change
+    from muster.acts.editing import Edit
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ def edit_options(function: _F) -> _F:
     return function
 
 
-def edit_once(repo: Path, change: "Change", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
+def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
     """Make a change as one commit, say what was done, and return the exit code."""
     from muster.acts.attempts import patient
     from muster.acts.editing import EditRefusedError, commit_edit

@@ -114,22 +114,22 @@ def _heart(
     cluster: str, remote: str, branch: str, server: "ApiServer", lease_seconds: int,
     own: tuple[str | None, int], status: Tree, csr: Path | None,
 ) -> "Heart":  # fmt: skip
-    from muster.agent.agent_ref import AgentRef
     from muster.agent.facts import observed
-    from muster.agent.health import Verdict, deployed, probe
+    from muster.agent.health import Availability, deployed, probe
     from muster.agent.heartbeat import Heart
     from muster.agent.hub import Hub
+    from muster.agent.own_ref import OwnRef
 
     # Exchanges run in a directory of their own, where a relative path would mean something else.
     where = str(Path(remote).absolute()) if Path(remote).exists() else remote
 
-    def look() -> Verdict:
+    def look() -> Availability:
         verdict = probe(server.get)
         deployment, minimum = own
         return deployed(server.get_json, deployment, minimum) if deployment and verdict.status == "True" else verdict
 
     return Heart(
-        AgentRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(), look,
+        OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(), look,
         lambda: {**observed(server.get_json), **status}, Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS).look,
         present, time.monotonic, _sleep, lease_seconds, {"csr.yaml": csr.read_bytes()} if csr else {},
     )  # fmt: skip

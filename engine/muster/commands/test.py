@@ -27,22 +27,22 @@ def command(repo: Path, rev: str | None, builtin: bool, output: str) -> int:
 
     with working("running policy tests"):
         fleet = check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
-        outcomes = run_tests(fleet, builtin=builtin)
-    bad = [outcome for outcome in outcomes if outcome.failures]
+        results = run_tests(fleet, builtin=builtin)
+    bad = [result for result in results if result.failures]
     if output == "json":
         document = [
-            {"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in outcomes
+            {"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results
         ]
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        return int(bool(bad) or not outcomes)
-    for outcome in outcomes:
-        name = f"{outcome.test}: {outcome.case}" if outcome.case else outcome.test
-        click.echo(f"{'FAILED' if outcome.failures else 'passed'}  {name}")
-        for failure in outcome.failures:
-            click.echo(f"  {outcome.place}: {failure}")
+        return int(bool(bad) or not results)
+    for result in results:
+        name = f"{result.test}: {result.case}" if result.case else result.test
+        click.echo(f"{'FAILED' if result.failures else 'passed'}  {name}")
+        for failure in result.failures:
+            click.echo(f"  {result.place}: {failure}")
     code = report([found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"])
-    if not outcomes:
+    if not results:
         click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
         return 1
-    click.echo(f"{len(outcomes) - len(bad)} passed, {len(bad)} failed")
+    click.echo(f"{len(results) - len(bad)} passed, {len(bad)} failed")
     return 1 if bad else code

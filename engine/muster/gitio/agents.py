@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from muster.gitio.entries import LINK, SUBMODULE, describe_link
 from muster.gitio.errors import UnreadableError
-from muster.gitio.objects import BlobSequence, Object, Objects
+from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
 from muster.gitio.repository import Repository
 from muster.model.agentref import misplaced, resembles, short_name, speaks_for
@@ -210,7 +210,7 @@ class _Found(NamedTuple):
     oid: str
 
 
-def _parse_tree(directory: _Found, answer: Object | UnreadableError) -> Iterator[_Found]:
+def _parse_tree(directory: _Found, answer: GitObject | UnreadableError) -> Iterator[_Found]:
     """Yield the entries of a raw tree: `<mode> <name> NUL <binary id>`, over and over."""
     if isinstance(answer, UnreadableError):
         raise answer

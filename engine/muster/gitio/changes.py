@@ -12,7 +12,7 @@ _EMPTY_TREE = {
 }
 
 
-class Change(NamedTuple):
+class PathChange(NamedTuple):
     """A path that differs, with its blob ids; None where it does not exist. Unprintable paths are escaped."""
 
     path: str
@@ -20,7 +20,7 @@ class Change(NamedTuple):
     new: str | None
 
 
-def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Change, ...]:
+def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[PathChange, ...]:
     """Return what differs from commit `old` (None: from nothing) to `new`, sorted by path. Renames are two changes."""
     before = old or _EMPTY_TREE[repository.object_format]
     # diff-tree reads the index, 50 ms at 400,000 entries, though it does not need it: it gets one that does not exist.
@@ -30,10 +30,10 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Ch
     return tuple(sorted(_changes(listing.split(b"\0"))))
 
 
-def _changes(fields: list[bytes]) -> Iterator[Change]:
+def _changes(fields: list[bytes]) -> Iterator[PathChange]:
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         _, _, old, new, _ = head.decode().split()
-        yield Change(decode(path)[0], _oid(old), _oid(new))
+        yield PathChange(decode(path)[0], _oid(old), _oid(new))
 
 
 def _oid(text: str) -> str | None:

@@ -1,7 +1,7 @@
 """What cannot go on in a repository, and what to do about it.
 
-Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are data: `commit.Moved`,
-`commit.Refused`, `push.Rejected`. An exception is for the rest: no repository, no such revision, no network.
+Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are data: `outcomes.Moved`,
+`outcomes.Refused`, `outcomes.Rejected`. An exception is for the rest: no repository, no such revision, no network.
 """
 
 import re

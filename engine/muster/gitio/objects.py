@@ -20,7 +20,7 @@ _CHUNK_BYTES: Final = 1 << 16
 _MOST_AHEAD: Final = 256
 
 
-class Object(NamedTuple):
+class GitObject(NamedTuple):
     """An object's type (`blob`, `tree`, `commit`, `tag`) and content."""
 
     kind: str
@@ -35,7 +35,7 @@ class Objects:
         self._contents = _Batch(git, "--batch", max_bytes)
         self._sizes = _Batch(git, "--batch-check", max_bytes)
 
-    def read(self, names: Sequence[str]) -> "Iterator[Object | UnreadableError]":
+    def read(self, names: Sequence[str]) -> "Iterator[GitObject | UnreadableError]":
         """Yield the object of each name (an id or `<id>^{tree}`) in order, or the error that stands in its way."""
         return self._contents.ask(names)
 
@@ -69,7 +69,7 @@ class BlobSequence:
         """Serve `oids`, addressed by position."""
         self._objects = objects
         self._oids = oids
-        self._ahead: dict[int, Object | UnreadableError] = {}
+        self._ahead: dict[int, GitObject | UnreadableError] = {}
         self._next = -1
         self._window = 1
         self._lock = threading.Lock()
@@ -103,7 +103,7 @@ class _Batch:
         self._owner = 0
         self._lock = threading.Lock()
 
-    def ask(self, names: Sequence[str]) -> Iterator[Object | UnreadableError]:
+    def ask(self, names: Sequence[str]) -> Iterator[GitObject | UnreadableError]:
         """Yield one answer for each name, in order."""
         start = 0
         while start < len(names):
@@ -119,10 +119,10 @@ class _Batch:
         if process is not None and self._owner == os.getpid():
             reap(process)
 
-    def _window(self, names: Sequence[str]) -> list[Object | UnreadableError]:
+    def _window(self, names: Sequence[str]) -> list[GitObject | UnreadableError]:
         """Ask for `names`; fewer answers than names where git died of the last one answered."""
         process = self._running()
-        answers: list[Object | UnreadableError] = []
+        answers: list[GitObject | UnreadableError] = []
         try:
             process.stdin.write("".join(f"{name}\n" for name in names).encode())
             process.stdin.flush()
@@ -135,7 +135,7 @@ class _Batch:
             raise
         return answers
 
-    def _answer(self, process: "Process", name: str) -> Object | UnreadableError:
+    def _answer(self, process: "Process", name: str) -> GitObject | UnreadableError:
         header = process.stdout.readline()
         if not header.endswith(b"\n"):
             raise EOFError
@@ -144,14 +144,14 @@ class _Batch:
             return UnreadableError(f"{name} is {words[-1] if words else 'unreadable'} in the repository")
         kind, size = words[1], int(words[2])
         if self._mode == "--batch-check":
-            return Object(kind, words[2].encode())
+            return GitObject(kind, words[2].encode())
         if size > self._max_bytes:
             _skip(process, size + 1)
             return UnreadableError(f"{name} has {size} bytes, more than {self._max_bytes}")
         content = process.stdout.read(size + 1)
         if len(content) <= size:
             raise EOFError
-        return Object(kind, content[:-1])
+        return GitObject(kind, content[:-1])
 
     def _running(self) -> "Process":
         if self._process is None or self._owner != os.getpid():  # dropping another's handle does not end its process

@@ -27,7 +27,7 @@ NOTHING: Final = Standing(None, {})
 
 
 @dataclass(frozen=True, slots=True)
-class AgentRef:
+class OwnRef:
     """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. No exchange takes longer than `limit_seconds`."""
 
     remote: str
