@@ -87,3 +87,27 @@ def test_a_claim_without_a_cluster_goes_over_to_the_other_pool(play: Play) -> No
     run = play.settle("08:00")
     assert run.findings == []
     assert dig(play.claimed("late"), "spec", "namespace") == "other-1"
+
+
+@pytest.mark.parametrize(
+    ("oldest", "resumed"),
+    [
+        ("asleep", "ci-1"),
+        ("being installed", "ci-2"),
+        ("falling asleep", "ci-2"),
+    ],
+)
+def test_for_a_claim_a_cluster_is_resumed_that_can_serve_it(oldest: str, resumed: str) -> None:
+    """The oldest was, whatever it was doing: the claim waited for its installation while another stood by."""
+    play = Play()
+    play.fleet()
+    play.pool(size=2, runningCount=0)
+    play.settle("06:00")
+    if oldest != "being installed":
+        play.report("ci-1", "Hibernating" if oldest == "asleep" else "Stopping", "06:30")
+    play.report("ci-2", "Hibernating", "06:30")
+    play.settle("06:40")
+    play.claim("job", "07:00")
+    play.settle("07:00")
+    wanted = {name: dig(play.cluster(name), "spec", "powerState") for name in ("ci-1", "ci-2")}
+    assert wanted == {"ci-1": "Hibernating", "ci-2": "Hibernating", resumed: "Running"}

@@ -193,3 +193,20 @@ def test_changes_tell_a_deletion_without_a_failure_as_before(play: Play) -> None
     run = settle(MemorySnapshot(dict(play.files)), parse_time(at("07:00"))).first
     told = [str(change) for change in changes(run.fleet)]
     assert f"ClusterDeployment/ci-1/ci-1: deletion asked for (at {at('07:00')})" in told
+
+
+def test_a_cluster_without_a_pool_times_out_by_what_it_says_itself(play: Play) -> None:
+    """Its power state is a person's: nobody but the cluster says when it was asked for. A run at any time is not it."""
+    said = {"type": "Hibernating", "status": "False", "reason": "Resuming", "lastTransitionTime": at("07:00")}
+    play.put("clusters/lone.yaml", {
+        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": "lone", "namespace": "lone"},
+        "spec": {
+            "baseDomain": "example.com", "clusterName": "lone", "installed": True, "powerState": "Running",
+            "platform": {"aws": {"region": "eu-1"}}, "powerstateTransitionToRunningTimeout": "20m",
+        },
+        "status": {"powerState": "Resuming", "conditions": [said]},
+    })  # fmt: skip
+    assert play.settle("07:15").horizon == parse_time(at("07:20"))
+    play.settle("07:20")
+    stopped = condition(play.cluster("lone"), "Hibernating")
+    assert (stopped["reason"], stopped["message"]) == ("FailedToStart", TIMED_OUT.format("start", "resume"))
