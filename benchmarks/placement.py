@@ -29,6 +29,8 @@ from muster.model.kinds import (
     PLACEMENT,
 )
 from muster.model.tree import Tree
+from muster.policy.policies import NOTHING
+from muster.policy.ruled import Ruled
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLUSTERS, PLACEMENTS = 10_000, 100
@@ -99,7 +101,7 @@ def _constraint(key: str) -> Tree:
     return {"topologyKey": key, "topologyKeyType": "Label", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
 
 
-def fleet_of(clusters: int) -> Fleet:
+def fleet_of(clusters: int) -> Ruled:
     """A validated fleet in which every fiftieth cluster has gone dark."""
     objects = {id_: Object(id_, body, ()) for id_, body in bodies(clusters)}
     fleet = Fleet(objects, {}, DEFAULTS)
@@ -107,7 +109,7 @@ def fleet_of(clusters: int) -> Fleet:
     dark = [id_ for id_ in objects if id_.kind == MANAGED_CLUSTER.name][::50]
     path = ("spec", "taints", ("cluster.open-cluster-management.io/unreachable", "NoSelect"))
     taints = [Decision(id_, path, {"timeAdded": "2025-12-31T23:55:00Z"}, _TAINT) for id_ in dark]
-    return replace(fleet, compiled=replace(fleet.compiled, placements=compiled)).with_outcomes(taints)
+    return Ruled.by(replace(NOTHING, placements=compiled), fleet).with_outcomes(taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def measure(clusters: int) -> Timing:
     return Timing(clusters, cold, rest)
 
 
-def timed(fleet: Fleet) -> tuple[float, Fleet]:
+def timed(fleet: Ruled) -> tuple[float, Ruled]:
     """Run both stages; return the seconds and what they decided."""
     gc.collect()
     start = time.process_time()

@@ -17,12 +17,12 @@ from tests.support.memory import MemorySnapshot
 from muster.answers.evaluate import check_snapshot
 from muster.decide import pools
 from muster.decide.pools import version_of
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, FLEET
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOLS, CLUSTERS = 100, 100
@@ -30,7 +30,7 @@ MOST_SECONDS, MOST_RATIO, ROUNDS = 3.0, 2.3, 3
 BORN, WOKEN = "2026-01-01T00:00:00Z", "2026-01-01T11:00:00Z"
 
 
-def fleet_of(pool_count: int, *, busy: bool) -> Fleet:
+def fleet_of(pool_count: int, *, busy: bool) -> Ruled:
     """A fleet of pools: a tenth of each runs, the rest hibernates; busy ones have claims and clusters that hang."""
     settings = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: {FLEET.name.lower()}}}\nspec:\n"
     external = '  pools: {externalDependencies: [ClusterImageSet/v1, "Secret/pools/creds"]}\n'
@@ -91,7 +91,7 @@ def _cluster(pool: str, number: int, spec: Tree, *, stuck: bool) -> tuple[Object
     return CLUSTER_DEPLOYMENT.id(name, name), report, manifest
 
 
-def seconds(fleet: Fleet) -> tuple[float, int]:
+def seconds(fleet: Ruled) -> tuple[float, int]:
     """CPU seconds of one pass, the best of several, and how many clusters it creates."""
     best, created = float("inf"), 0
     for _ in range(ROUNDS):

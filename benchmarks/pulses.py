@@ -8,18 +8,18 @@ Seconds are of CPU time.
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from muster.answers.evaluate import check_snapshot
 from muster.decide import pipeline
-from muster.fleet.fleet import Fleet
 from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
 from muster.model.published import Published, PulseKey
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 from muster.model.times import format_time
+from muster.policy.ruled import Ruled
 from muster.yamlio.emitter import emit
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     decided = _stages(first, NOON, "first run")
     previous = {id_: body for id_ in decided.decided if (body := _derived(decided, id_)) is not None}
     memory = {PulseKey(MANAGED_CLUSTER.id(f"c{n:05}"), "adapters-pulses"): Published(1, NOON) for n in range(clusters)}
-    quiet = Fleet(**{**_fields(first), "previous": previous, "published": memory})
+    quiet = replace(first, previous=previous, published=memory)
     still = _stages(quiet, NOON + timedelta(minutes=10), "nothing changed")
     print(f"  pulses due: {len(still.pulses)}")
     loud = _stages(quiet, NOON + timedelta(minutes=31), "every pulse due")
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
 _QUIET: list[float] = []
 
 
-def _stages(fleet: Fleet, now: datetime, title: str) -> Fleet:
+def _stages(fleet: Ruled, now: datetime, title: str) -> Ruled:
     print(f"{title}:")
     for name, stage in pipeline.STAGES:
         start = time.process_time()
@@ -81,11 +81,7 @@ def _timed(title: str, work: Callable[[], T]) -> T:
     return result
 
 
-def _fields(fleet: Fleet) -> dict[str, object]:
-    return {name: getattr(fleet, name) for name in fleet.__dataclass_fields__}
-
-
-def _derived(fleet: Fleet, id_: object) -> object:
+def _derived(fleet: Ruled, id_: object) -> object:
     from muster.fleet.derived import derived_body
 
     return derived_body(id_, fleet.decisions(id_))  # type: ignore[arg-type]

@@ -21,7 +21,9 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.model.kinds import MANAGED_CLUSTER, REMEDY
 from muster.model.tree import Tree
+from muster.policy.policies import NOTHING
 from muster.policy.remedies import ConditionMatch, Remedy
+from muster.policy.ruled import Ruled
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")
@@ -45,7 +47,7 @@ def main() -> None:
         print(f"  of {size:>6}    {1e6 * one_cluster(build(size, count)):7.1f} µs")
 
 
-def one_cluster(fleet: Fleet) -> float:
+def one_cluster(fleet: Ruled) -> float:
     """Seconds that it takes to decide the actions of one cluster anew, everything that is common being at hand."""
     asking, allowed = remedies.Asking.of(fleet, NOW), allowance(fleet, NOW)
     changed = fleet.clusters()[len(fleet.clusters()) // 2]
@@ -59,11 +61,11 @@ def _once(asking: remedies.Asking, allowed: Allowance, changed: Object) -> float
     return time.perf_counter() - started
 
 
-def build(clusters: int, count: int) -> Fleet:
+def build(clusters: int, count: int) -> Ruled:
     """A fleet in which one cluster of fifty has a failing condition."""
     objects = {obj.id: obj for obj in map(_cluster, range(clusters))}
     fleet = Fleet(objects=objects, previous={}, settings=DEFAULTS, builtin=builtin_objects())
-    return replace(fleet, compiled=replace(fleet.compiled, remedies=tuple(_remedies(clusters, count))))
+    return Ruled.by(replace(NOTHING, remedies=tuple(_remedies(clusters, count))), fleet)
 
 
 def _cluster(number: int) -> Object:

@@ -14,6 +14,7 @@ from muster.decide import conditions, kept, pipeline, taints
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Severity
+from muster.policy.ruled import Ruled
 from tests.support.example import EXAMPLE, NOON
 from tests.support.memory import MemorySnapshot
 
@@ -86,7 +87,7 @@ def test_every_stage_says_what_it_derives() -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(fleet: Fleet, now: datetime) -> Iterator[Outcome]:
+    def planted(fleet: Ruled, now: datetime) -> Iterator[Outcome]:
         yield from ()
         raise RuntimeError(SECRET)
 
@@ -105,7 +106,7 @@ def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.Monk
     """A stage that looks at all objects together does not know on which it failed."""
     stages = dict(pipeline.STAGES)
 
-    def planted(fleet: Fleet, now: datetime) -> list[Outcome]:
+    def planted(fleet: Ruled, now: datetime) -> list[Outcome]:
         assert "prod-us-2" not in {obj.id.name for obj in fleet.clusters()}
         assert "shop" not in {obj.id.name for obj in fleet.of(*fleet_kinds())}
         return list(stages["placements"](fleet, now))
@@ -127,7 +128,7 @@ def fleet_kinds() -> Any:
 def test_without_budgets_nothing_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cannot say whether too much of the fleet is in trouble must not let new effects happen."""
 
-    def planted(fleet: Fleet, now: datetime) -> list[Outcome]:
+    def planted(fleet: Ruled, now: datetime) -> list[Outcome]:
         raise RuntimeError
 
     monkeypatch.setattr(pipeline, "STAGES", tuple((n, planted if n == "budgets" else s) for n, s in pipeline.STAGES))

@@ -14,7 +14,7 @@ from muster.decide import pipeline
 from muster.decide.garbage import without_collection
 from muster.decide.render import Rendered, changed, render
 from muster.fleet.assemble import assemble
-from muster.fleet.fleet import Fleet, sorted_objects
+from muster.fleet.fleet import sorted_objects
 from muster.fleet.hearing import hear
 from muster.gitio.open import open_snapshot
 from muster.gitio.pulse_memory import memory_of
@@ -24,6 +24,7 @@ from muster.model.kinds import FLEET
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
 
@@ -35,7 +36,7 @@ class Run:
     `fleet` is the evaluated fleet with every decision in it, `before` the same fleet as it stood.
     """
 
-    fleet: Fleet
+    fleet: Ruled
     now: datetime
     commit: str | None
 
@@ -128,7 +129,7 @@ def evaluate_snapshot(
         return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
 
 
-def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Fleet:
+def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:
     """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
 
     With a base, admission policies are also asked about what changed since then.

@@ -52,6 +52,7 @@ from muster.policy.policies import (
     type_of,
 )
 from muster.policy.remedies import Remedy, compile_remedy, lint_remedy
+from muster.policy.ruled import Ruled
 from muster.policy.taint_policies import taint_policy_findings
 
 _P = TypeVar("_P")
@@ -67,7 +68,7 @@ _ALWAYS_KNOWN = frozenset((
 _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
-def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
+def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough.
@@ -96,7 +97,7 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Fleet:
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
     compiled = replace(compiled, placements=placements)
-    return replace(checked, compiled=compiled, broken=frozenset(broken), findings=tuple(findings))
+    return Ruled.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
 def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:

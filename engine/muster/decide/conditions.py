@@ -23,6 +23,7 @@ from muster.model.tree import Tree
 from muster.policy.expressions import Text
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import HOLD_WHEN, OBSERVED, At, ConditionPolicy, Guard, Rule
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes, generation_of
 
 POLICY_ERROR = "PolicyError"
@@ -42,7 +43,7 @@ class Verdict:
     must_last: bool = True
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
     scopes, failures = Scopes.of(fleet, now), Failures()
     targets = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds}

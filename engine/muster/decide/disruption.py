@@ -35,6 +35,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.ruled import Ruled
 
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
@@ -44,11 +45,11 @@ _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held
 _BECAUSE = Because("budgets")
 
 #: Tells which clusters a stage would disrupt, whether the effect stands already or not; findings are faults of ours.
-Wishes: TypeAlias = Callable[[Fleet, datetime], Iterable[ObjectId | Finding]]
+Wishes: TypeAlias = Callable[[Ruled, datetime], Iterable[ObjectId | Finding]]
 WISHES: tuple[Wishes, ...] = (taints.wishes, taint_policies.wishes, remedies.wishes)
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
     """Decide which budgets hold, and what the Fleet says about it."""
     budgets = budgets_of(fleet)
     id_ = fleet_id(fleet)
@@ -65,7 +66,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     yield from _conditions(fleet, (id_, past), found, groups, now)
 
 
-def _kept_wishes(fleet: Fleet) -> Iterator[ObjectId]:
+def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
     """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
     keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
     for obj in kept_clusters(fleet):
@@ -106,7 +107,7 @@ class _Group:
         return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
 
 
-def _groups(fleet: Fleet, budgets: Iterable[Budget]) -> Iterator[_Group]:
+def _groups(fleet: Ruled, budgets: Iterable[Budget]) -> Iterator[_Group]:
     clusters = [(obj, headline(fleet, obj) == "Unknown") for obj in population(fleet)]
     for budget in budgets:
         by_domain: dict[str, list[tuple[Object, bool]]] = {}

@@ -21,6 +21,7 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import dig, mapping_at
+from muster.policy.ruled import Ruled
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", text="the cluster has never been available, so budgets do not count it yet")
@@ -28,7 +29,7 @@ _BECAUSE = Because("first day", text="the cluster has never been available, so b
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember which clusters have never been available."""
     judged = {kind.name for policy in fleet.compiled.conditions for kind in policy.target.kinds
               if policy.type == HEADLINES.get(kind.name)}  # fmt: skip

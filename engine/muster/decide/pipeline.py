@@ -42,13 +42,13 @@ from muster.decide.pulses import stage as pulses
 from muster.decide.render import render
 from muster.decide.reports import stage as reports
 from muster.fleet import faults, messages
-from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part
+from muster.policy.ruled import Ruled
 
-Stage: TypeAlias = Callable[[Fleet, datetime], Iterable[Outcome]]
+Stage: TypeAlias = Callable[[Ruled, datetime], Iterable[Outcome]]
 
 STAGES: tuple[tuple[str, Stage], ...] = (
     ("kept", kept.stage),
@@ -85,7 +85,7 @@ _MOST_RUNS = 20
 _MOST_SEARCHES = 4
 
 
-def run(fleet: Fleet, now: datetime) -> Fleet:
+def run(fleet: Ruled, now: datetime) -> Ruled:
     """Run every stage at the instant `now` and return the fleet with all that was decided.
 
     Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
@@ -109,12 +109,12 @@ def run(fleet: Fleet, now: datetime) -> Fleet:
     return _through(_all_broken(fleet, ()), now, searching=False)
 
 
-def _parts(fleet: Fleet, id_: ObjectId) -> tuple[Part, ...]:
+def _parts(fleet: Ruled, id_: ObjectId) -> tuple[Part, ...]:
     obj = fleet.objects.get(id_)
     return obj.parts if obj else ()
 
 
-def _with_removals(fleet: Fleet, now: datetime) -> Fleet:
+def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
     """The fleet in which clusters whose removal a budget holds are kept. Where that cannot be told, all are."""
     try:
         return removals.withheld(fleet, now)
@@ -123,7 +123,7 @@ def _with_removals(fleet: Fleet, now: datetime) -> Fleet:
         return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
-def _through(fleet: Fleet, now: datetime, *, searching: bool) -> Fleet:
+def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Ruled:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
     before = fleet
     for name, stage in STAGES:
@@ -141,16 +141,16 @@ def _through(fleet: Fleet, now: datetime, *, searching: bool) -> Fleet:
     return fleet
 
 
-def _all_broken(fleet: Fleet, found: Iterable[Finding]) -> Fleet:
+def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:
     return _without(fleet, {*fleet.objects, *fleet.previous}, found)
 
 
-def _without(fleet: Fleet, ids: Iterable[ObjectId], found: Iterable[Finding]) -> Fleet:
+def _without(fleet: Ruled, ids: Iterable[ObjectId], found: Iterable[Finding]) -> Ruled:
     """The fleet with some more objects among the broken ones."""
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
-def _culprit(fleet: Fleet, now: datetime, stage: Stage) -> ObjectId | None:
+def _culprit(fleet: Ruled, now: datetime, stage: Stage) -> ObjectId | None:
     """The object without which, and without all after it, the stage does not fail; None where it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 

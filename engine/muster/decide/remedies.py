@@ -28,6 +28,7 @@ from muster.model.kinds import CLUSTERS, REMEDY
 from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
 from muster.policy.remedies import Remedy
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 ACTIONS: Path = ("status", "remedyActions")
@@ -40,7 +41,7 @@ _KEPT = Because("kept", text="the cluster is being removed, so its actions stay 
 Pair: TypeAlias = tuple[str, str]
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the actions of every cluster."""
     asking = Asking.of(fleet, now)
     allowed = allowance(fleet, now)
@@ -48,7 +49,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     yield from asking.failures.findings()
 
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
+def wishes(fleet: Ruled, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters on which some Remedy asks for an action, whether it stands or not."""
     asking = Asking.of(fleet, now)
     yield from each(fleet.clusters(), lambda obj: [obj.id] if in_service(obj) and asking.wish(obj).pairs else [])
@@ -132,7 +133,7 @@ class _Answer:
 class Asking:
     """Asks the Remedies of one run what they want of a cluster."""
 
-    fleet: Fleet
+    fleet: Ruled
     index: Index
     scopes: Scopes
     doubts: Doubts
@@ -141,7 +142,7 @@ class Asking:
     _digests: dict[str, str]
 
     @classmethod
-    def of(cls, fleet: Fleet, now: datetime) -> "Asking":
+    def of(cls, fleet: Ruled, now: datetime) -> "Asking":
         """Prepare for the clusters of a fleet at an instant."""
         remedies = fleet.compiled.remedies
         by_name = {remedy.id.name: remedy for remedy in remedies}

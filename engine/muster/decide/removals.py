@@ -17,7 +17,7 @@ from typing import Final
 
 from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept_clusters, was_in_service
 from muster.fleet.acceptance import is_left_alone
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
 from muster.fleet.messages import finding
 from muster.model.decision import Because, Held
@@ -102,7 +102,7 @@ def _granted(allowances: Iterable[str]) -> int | None:
     return total
 
 
-def withheld(fleet: Fleet, now: datetime) -> Fleet:
+def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     """Return the fleet in which clusters whose removal is held are among those that keep what they had."""
     found = removals(fleet, now)
     fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))

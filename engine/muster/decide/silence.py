@@ -28,6 +28,7 @@ from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
 from muster.model.tree import Tree
 from muster.policy.policies import ConditionPolicy
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
 
@@ -58,7 +59,7 @@ def _known(fleet: Fleet, id_: ObjectId) -> Object:
     return replace(obj, body={**obj.body, "spec": obj.spec})
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what no error in a cluster's file keeps from being known."""
     scopes = Scopes.of(fleet, now)
     policies = [policy for policy in fleet.compiled.conditions if _LEASE.search(str(policy.source.spec))]

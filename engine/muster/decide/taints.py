@@ -21,7 +21,6 @@ from muster.decide.doubt import Doubts, Watched, watch
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.generations import spec_digest
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
@@ -31,6 +30,7 @@ from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import TaintPolicy, TaintRule
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
@@ -47,7 +47,7 @@ DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 TaintKey: TypeAlias = tuple[str, ...]
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster."""
     scopes, failures, allowed = Scopes.of(fleet, now), Failures(), allowance(fleet, now)
     uncertain, silence = fleet.uncertain(TAINT_POLICY), _Silence(Doubts.of(fleet, now))
@@ -57,7 +57,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
         decisions = list(taints.own())
         if not obj.deleting:
             decisions.extend(taints.of_policies(scopes))
-        outcomes = list(taints.within(allowed, decisions))
+        outcomes = list(taints.within(allowed, fleet.compiled.taints, decisions))
         if uncertain:
             outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes
@@ -67,7 +67,7 @@ def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
     yield from failures.findings()
 
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
+def wishes(fleet: Ruled, now: datetime) -> Iterator[ObjectId | Finding]:
     """Yield the clusters that some policy keeps work away from, whether the taint stands or not."""
     scopes, failures, silence = Scopes.of(fleet, now), Failures(), _Silence(Doubts.of(fleet, now))
 
@@ -133,7 +133,7 @@ class _Taints:
     put: dict[TaintKey, Tree] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Fleet, obj: Object, now: datetime, failures: Failures, silence: _Silence) -> "_Taints":
+    def of(cls, fleet: Ruled, obj: Object, now: datetime, failures: Failures, silence: _Silence) -> "_Taints":
         """The cluster as the last run left it."""
         previous = fleet.previous.get(obj.id)
         entries = mappings_at(previous, *map(str, STANDING))
@@ -189,7 +189,9 @@ class _Taints:
         elif clock.horizon is not None:
             yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
 
-    def within(self, allowed: Allowance, decisions: Iterable[Decision]) -> Iterator[Decision | Held]:
+    def within(
+        self, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]
+    ) -> Iterator[Decision | Held]:
         """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes.
 
         Nor does it where the cluster itself goes: upstream's controllers leave the taints of such a one alone.
@@ -204,7 +206,7 @@ class _Taints:
                 wanted.add(decision.path[2])
         frozen = _GOING if self.obj.deleting else _FROZEN if allowed.freezes(self.obj.id) else None
         if frozen is not None:
-            of_policies = {self._key(rule) for policy in allowed.fleet.compiled.taints for rule in policy.taints}
+            of_policies = {self._key(rule) for policy in policies for rule in policy.taints}
             for key in sorted(self.before.keys() & of_policies - wanted):
                 yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), frozen)
 

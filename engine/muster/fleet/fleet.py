@@ -7,6 +7,7 @@ they are visible. Nothing in it is ever mutated.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self, TypeVar
 
 from muster.fleet.derived import derived_body
 from muster.fleet.foreign import ByKind
@@ -20,7 +21,6 @@ from muster.model.kinds import CLUSTERS, Kind
 from muster.model.published import Memory
 from muster.model.snapshot import Authors
 from muster.model.tree import Tree, dig, mappings_at
-from muster.policy.policies import NOTHING, Compiled
 
 _NOTHING: Mapping[Path, Decision] = {}
 
@@ -32,7 +32,6 @@ class Fleet:
     `objects`: every object by id, inputs only, the broken ones among them. `builtin`: the bundle's objects that no
     input replaces.
     `previous`: the derived part of the last run by id, also of objects that exist only there.
-    `compiled`: its policies, once `muster.check.validate` has compiled them.
     `broken`: objects that have an error in them; they keep their last derived state. `unidentified`: whether a
     file could not even be told what it holds; then no derived file is removed for want of an input.
     `departed`: clusters that people have removed while their agents still speak, by name, with what those say.
@@ -42,14 +41,12 @@ class Fleet:
     `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
     refs could not be looked at (`muster.fleet.hearing`).
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
-    `base`: the same fleet at the base revision, for rules that compare (None where there is none).
     """
 
     objects: Mapping[ObjectId, Object]
     previous: Mapping[ObjectId, Tree]
     settings: Settings
     builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
-    compiled: Compiled = NOTHING
     broken: frozenset[ObjectId] = frozenset()
     unidentified: bool = False
     undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
@@ -146,7 +143,7 @@ class Fleet:
             return derived
         return overlay(obj.body, derived, obj.kind.list_keys) if derived else obj.body
 
-    def with_outcomes(self, outcomes: Iterable[Outcome]) -> "Fleet":
+    def with_outcomes(self, outcomes: Iterable[Outcome]) -> Self:
         """Return the fleet as the next stage sees it. A later decision on the same path replaces an earlier one."""
         decided = dict(self.decided)
         touched: set[ObjectId] = set()
@@ -166,6 +163,10 @@ class Fleet:
         return replace(
             self, decided=decided, texts={}, pulses=tuple(pulses), held=tuple(held), findings=tuple(findings)
         )
+
+
+#: A fleet, with or without the policies that rule it.
+AnyFleet = TypeVar("AnyFleet", bound=Fleet)
 
 
 def sorted_objects(fleet: Fleet) -> Iterator[ObjectId]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.acceptance import ACCEPTED_ON
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 from muster.fleet.objects import Object
 from muster.model.agentref import cluster_of
@@ -31,7 +31,7 @@ SPEAKERS = (*CLUSTERS, CLUSTER_DEPLOYMENT)
 _NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE))
 
 
-def hear(fleet: Fleet, agents: Agents) -> Fleet:
+def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     """Return the fleet with the clusters that speak through refs known, and what depends on unheard ones kept as it is.
 
     `agents` tells which refs the snapshot has. Those that are gone and those that could not be heard are findings.

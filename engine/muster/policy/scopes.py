@@ -19,6 +19,7 @@ from muster.policy.adapters import AdapterScopes
 from muster.policy.csr import decoded
 from muster.policy.lazy import PolicyScope, cost_share
 from muster.policy.policies import Policy
+from muster.policy.ruled import Ruled
 from muster.policy.staleness import reported_conditions
 
 #: The condition that says whether a ManagedCluster is accepted; absent where it never was.
@@ -30,14 +31,14 @@ _CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 class Scopes:
     """Makes the scopes of one stage: what is the same for all objects is looked up once."""
 
-    fleet: Fleet
+    fleet: Ruled
     clock: cel.Clock
     leases: Mapping[str, Tree]
     adapters: AdapterScopes
     shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Fleet, now: datetime) -> "Scopes":
+    def of(cls, fleet: Ruled, now: datetime) -> "Scopes":
         """Prepare for the objects of a fleet at an instant."""
         return cls(fleet, cel.Clock(now), effective_leases(fleet), AdapterScopes.of(fleet, now))
 

@@ -27,7 +27,6 @@ from muster.acts.publish.sinks import (
 )
 from muster.answers.evaluate import Run
 from muster.fleet.faults import of_stage
-from muster.fleet.fleet import Fleet
 from muster.gitio.errors import RepositoryError
 from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.gitio.repository import Repository
@@ -35,6 +34,7 @@ from muster.model.decision import Pulse
 from muster.model.finding import Finding
 from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
+from muster.policy.ruled import Ruled
 
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
 BATCH = 200
@@ -64,7 +64,7 @@ Opener = Callable[[SinkSettings], Sink]
 
 
 def publish(
-    fleet: Fleet,
+    fleet: Ruled,
     pulses: Sequence[Pulse],
     memory: PulseMemory,
     *,

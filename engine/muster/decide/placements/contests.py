@@ -22,6 +22,7 @@ from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 MOST_ROUNDS = 12
@@ -65,7 +66,7 @@ class Contests:
     entries: Entries = field(default_factory=Entries)
 
 
-def hold(fleet: Fleet, now: datetime, *, scored: bool = False) -> Contests:
+def hold(fleet: Ruled, now: datetime, *, scored: bool = False) -> Contests:
     """Let all Placements choose. `scored`: count rivals also where no score can change a choice."""
     candidates = Candidates.of(fleet)
     standing = standing_shards(fleet)

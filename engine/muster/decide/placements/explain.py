@@ -7,9 +7,9 @@ from muster.decide.placements.contests import Chosen, hold
 from muster.decide.placements.prioritizers import scores
 from muster.decide.placements.reasons import reason_of, removal_of
 from muster.decide.placements.standing import clusters_of
-from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.policy.ruled import Ruled
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Why:
     rank: int = 0
 
 
-def why(fleet: Fleet, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
+def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
     """Return the reasons of every cluster, sorted by name; of an evaluated fleet, or of one before `placements` ran.
 
     Empty for a Placement that does not exist. One that keeps its last decisions has no scores.

@@ -22,13 +22,14 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.model.tree import dig
+from muster.policy.ruled import Ruled
 
 _BECAUSE = Because("placements")
 _KEPT = Because("kept", text="the placement cannot be scheduled, so it keeps its last decisions")
 _GONE = Because("placements", text="the placement no longer needs this shard")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
     contests = hold(fleet, now)
 
@@ -69,7 +70,7 @@ def _summary(chosen: Chosen) -> str:
     return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
 
 
-def _unscheduled(fleet: Fleet, contests: Contests, obj: Object, now: datetime) -> Iterator[Decision]:
+def _unscheduled(fleet: Ruled, contests: Contests, obj: Object, now: datetime) -> Iterator[Decision]:
     """A Placement that is misconfigured or paused."""
     compiled = fleet.compiled.placements[obj.id]
     paused = is_paused(obj)

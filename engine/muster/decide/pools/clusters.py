@@ -13,12 +13,12 @@ from muster.decide.pools.powerstate import power_view
 from muster.decide.pools.rules import Rules
 from muster.decide.pools.survey import Survey
 from muster.decide.pools.timeouts import failed_condition, wait_of
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because
 from muster.model.finding import Finding
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 ASKED = "powerStateSince"
@@ -33,7 +33,7 @@ _STATED = frozenset(("Hibernating", "Ready"))
 class ClusterPass:
     """What is the same for every cluster of a run."""
 
-    fleet: Fleet
+    fleet: Ruled
     view: Survey
     now: datetime
     rules: Rules

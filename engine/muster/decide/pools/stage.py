@@ -29,13 +29,14 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
 from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.ruled import Ruled
 
 OWNER_ROLE = "hive-claim-owner"
 _CARRIED = Because("pools", text="as muster declared it before")
 _CLAIMS = Because("claims")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Outcome]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Outcome]:
     """Decide one pass over every pool, claim and cluster."""
     rules = rules_of(fleet.settings)
     view = survey(fleet, now, rules)

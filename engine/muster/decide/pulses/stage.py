@@ -17,7 +17,6 @@ from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import earliest, pause, unanswered
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Pulse
 from muster.model.finding import Finding
@@ -25,10 +24,11 @@ from muster.model.published import Published, PulseKey
 from muster.model.times import later
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import PulsePolicy, PulseRule
+from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes, generation_of
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Pulse | Decision | Finding]:
+def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
     scopes, failures = Scopes.of(fleet, now), Failures()
     bases: dict[object, dict[str, object]] = {}

@@ -1,0 +1,18 @@
+"""A fleet with the policies that rule it: what stages are given. One that asks for a `Fleet` looks at no policy."""
+
+from dataclasses import dataclass, fields
+
+from muster.fleet.fleet import Fleet
+from muster.policy.policies import NOTHING, Compiled
+
+
+@dataclass(frozen=True)
+class Ruled(Fleet):
+    """A fleet, and its policies as compiled from it (`muster.check.validate`)."""
+
+    compiled: Compiled = NOTHING
+
+    @classmethod
+    def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
+        """Return the fleet under these policies."""
+        return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
