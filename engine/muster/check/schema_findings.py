@@ -9,7 +9,7 @@ from muster.fleet.places import place_of
 from muster.fleet.schemas import is_sound
 from muster.model.finding import Finding
 from muster.model.names import did_you_mean
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -61,7 +61,7 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     yield _finding(obj, code, path, message, hint)
 
 
-def _finding(obj: Object, code: str, path: tuple[str | int, ...], message: str, hint: str) -> Finding:
+def _finding(obj: Object, code: str, path: At, message: str, hint: str) -> Finding:
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
 
 

@@ -5,22 +5,26 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from muster.check.admission import admit, compile_admissions
+from muster.check.admission import admit
 from muster.check.awaited import awaited_findings
 from muster.check.cluster_taints import decided_taints, repeated_taints
+from muster.check.ingresses import lint_ingresses
+from muster.check.overrides import override_findings
 from muster.check.policy_params import policy_params_findings
+from muster.check.remedies import lint_remedy
+from muster.check.requests import request_findings
 from muster.check.schema_findings import schema_findings
+from muster.check.sets import set_findings
+from muster.check.taint_policies import taint_policy_findings
 from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
-from muster.fleet.ingresses import lint_ingresses
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
-from muster.fleet.sets import set_findings
-from muster.fleet.vocabulary import NAMES, seed_name
+from muster.fleet.vocabulary import NAMES, seed_name, type_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -35,9 +39,8 @@ from muster.model.kinds import (
     TAINT_POLICY,
 )
 from muster.model.source import Layer
-from muster.policy.csr import request_findings
+from muster.policy.admission.policies import compile_admissions
 from muster.policy.environments import Ground
-from muster.policy.overrides import override_findings
 from muster.policy.placements import CompiledPlacement, compile_placement
 from muster.policy.policies import (
     Compiled,
@@ -49,11 +52,9 @@ from muster.policy.policies import (
     compile_pulse_policy,
     compile_taint_policy,
     in_reading_order,
-    type_of,
 )
-from muster.policy.remedies import Remedy, compile_remedy, lint_remedy
+from muster.policy.remedies import Remedy, compile_remedy
 from muster.policy.ruled import Ruled
-from muster.policy.taint_policies import taint_policy_findings
 
 _P = TypeVar("_P")
 

@@ -19,10 +19,10 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 from muster.policy.expressions import Text
 from muster.policy.lazy import PolicyScope
-from muster.policy.policies import HOLD_WHEN, OBSERVED, At, ConditionPolicy, Guard, Rule
+from muster.policy.policies import HOLD_WHEN, OBSERVED, ConditionPolicy, Guard, Rule
 from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes, generation_of
 

@@ -14,7 +14,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import expression_place
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.policy.policies import At
+from muster.model.tree import At
 
 
 class HasExpressions(Protocol):

@@ -17,7 +17,7 @@ from functools import reduce
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
-from muster.fleet.vocabulary import NAMES
+from muster.fleet.vocabulary import NAMES, type_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CLUSTER_CLAIM,
@@ -39,7 +39,6 @@ from muster.model.kinds import (
     Kind,
 )
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.policy.policies import type_of
 
 #: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
 _OF_REGISTRATION = frozenset(("HubAcceptedManagedCluster", "ManagedClusterJoined", "Deleting"))

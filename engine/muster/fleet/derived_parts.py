@@ -19,7 +19,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, Kind
 from muster.model.locations import SHARDS, derived_path
 from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import Tree, dig
+from muster.model.tree import At, Tree, dig
 from muster.yamlio.problem import Document
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
         return body, []
     from muster.fleet.violations import validator_for
 
-    strange: dict[tuple[str | int, ...], str] = {}
+    strange: dict[At, str] = {}
     for error in validator_for(derived_schema(kind)).iter_errors(body):
         for path, cut in _places(error):
             strange.setdefault(cut, messages.strange_text(error, path))
@@ -93,7 +93,7 @@ def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
     return pruned, [text for _, text in sorted(strange.items(), key=lambda item: repr(item[0]))]
 
 
-def _places(error: "ValidationError") -> Iterator[tuple[tuple[str | int, ...], tuple[str | int, ...]]]:
+def _places(error: "ValidationError") -> Iterator[tuple[At, At]]:
     """Where a part violates its schema, and what is left out for it: of a field that is too much, the field alone."""
     path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
@@ -105,7 +105,7 @@ def _places(error: "ValidationError") -> Iterator[tuple[tuple[str | int, ...], t
         yield path, _cut(path)
 
 
-def _cut(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+def _cut(path: At) -> At:
     """The smallest thing that can be left out on account of a violation at `path`."""
     for position, step in enumerate(path):
         if isinstance(step, int):
@@ -113,7 +113,7 @@ def _cut(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
     return path[:3] if path[:2] in _BY_KEY else path[:2]
 
 
-def _pruned(tree: Tree, gone: object, path: tuple[str | int, ...] = ()) -> Tree:
+def _pruned(tree: Tree, gone: object, path: At = ()) -> Tree:
     """A copy of a tree without some of its places."""
     left_out = frozenset(gone)  # type: ignore[call-overload]
     if isinstance(tree, dict):

@@ -4,7 +4,7 @@ A Service's clusters are those of the ResourceBinding that Karmada's scheduler w
 it, else those that the ingress' own reported `status.serviceLocations` names.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.fleet import Fleet
@@ -12,9 +12,8 @@ from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
-from muster.model.kinds import DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
+from muster.model.kinds import RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
-from muster.policy.remedies import TRAFFIC_CONTROL, Remedy
 
 LOCATIONS = ("status", "serviceLocations")
 
@@ -81,14 +80,3 @@ def unserved(ingress: Object, located: Located, blocked: Collection[str]) -> Ite
                 hint="a DisruptionBudget with minAvailableBackends: 1 keeps the last one serving",
                 object_=ingress.id,
             )
-
-
-def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding]:
-    """Yield warnings for what Remedies that act at once would leave unserved, where no budget holds a block back."""
-    if any(budget.spec.get("minAvailableBackends") for budget in fleet.policies(DISRUPTION_BUDGET)):
-        return
-    immediate = [remedy for remedy in remedies if remedy.immediate and TRAFFIC_CONTROL in remedy.actions]
-    for ingress in fleet.of(MULTI_CLUSTER_INGRESS) if immediate else ():
-        located = locate(fleet, ingress)
-        blocked = [name for name in located.everywhere if any(remedy.speaks_of(name) for remedy in immediate)]
-        yield from unserved(ingress, located, blocked)

@@ -14,7 +14,7 @@ from muster.model.names import did_you_mean
 from muster.model.secrets import without_secrets
 from muster.model.snapshot import Skipped
 from muster.model.source import Part, Place, SourceFile
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 from muster.yamlio.problem import Document, Problem
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what:
     )
 
 
-def strange_text(error: "ValidationError", path: tuple[str | int, ...]) -> str:
+def strange_text(error: "ValidationError", path: At) -> str:
     """What is wrong at a place of a derived part, without any value."""
     where = path_text(path) or "the document"
     if error.validator == "additionalProperties":

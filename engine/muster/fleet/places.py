@@ -6,13 +6,13 @@ from muster.fleet.merge import leaf_at
 from muster.model.decision import Path
 from muster.model.kinds import ListKeys, list_keys_of
 from muster.model.source import Part, Place
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 from muster.yamlio.excerpt import excerpt
 from muster.yamlio.positions import locate
 from muster.yamlio.scalars import Position, position_in_scalar
 
 
-def place_of(parts: Iterable[Part], path: Path | tuple[str | int, ...]) -> Place:
+def place_of(parts: Iterable[Part], path: Path | At) -> Place:
     """Return where the field is set, or the nearest ancestor of it that any part sets.
 
     Costs a second parse of one file: for messages, never for the hot path.
@@ -34,7 +34,7 @@ def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
     ]
 
 
-def plain_steps(body: Tree, path: Path | tuple[str | int, ...], list_keys: ListKeys) -> tuple[str | int, ...]:
+def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
     """Translate a path to keys and indices, as far as the body has it."""
     steps: list[str | int] = []
     named: list[str] = []
@@ -64,13 +64,13 @@ def plain_steps(body: Tree, path: Path | tuple[str | int, ...], list_keys: ListK
     return tuple(steps)
 
 
-def _locate(part: Part, steps: tuple[str | int, ...]) -> Place:
+def _locate(part: Part, steps: At) -> Place:
     inside = ("items", part.item, *steps) if part.item is not None else steps
     mark = locate(part.source.read(), part.index, inside, label=part.source.label)
     return Place(part.source.label, mark.line, mark.column)
 
 
-def expression_place(parts: Iterable[Part], path: tuple[str | int, ...], offset: int) -> tuple[Place, str]:
+def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
     """Return where a character of the text at `path` stands, and that source line with a caret below it."""
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
     inside = ("items", part.item, *path) if part.item is not None else path

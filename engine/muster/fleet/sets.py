@@ -1,17 +1,9 @@
-"""The sets that every fleet has, and what files may say of sets and bindings.
+"""The sets that every fleet has. Source: upstream's default-set controller."""
 
-Source: upstream's default-set controller and the webhook of ManagedClusterSetBinding.
-"""
+from collections.abc import Mapping
 
-from collections.abc import Iterator, Mapping
-
-from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
-from muster.model.finding import Finding
-from muster.model.kinds import MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree
 
 AUTO_UPDATE = "cluster.open-cluster-management.io/autoupdate"
 DEFAULT, GLOBAL = "default", "global"
@@ -26,26 +18,3 @@ BUILT_IN: Mapping[str, Mapping[str, Tree]] = {
 def is_managed(obj: Object) -> bool:
     """Whether the set's selector is muster's to say: `default` and `global`, unless their annotation says otherwise."""
     return obj.id.name in BUILT_IN and obj.annotations.get(AUTO_UPDATE) != "false"
-
-
-def set_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield what is wrong with the sets and bindings of a fleet; only a binding is broken by it."""
-    for obj in fleet.of(MANAGED_CLUSTER_SET):
-        written = dig(obj.spec, "clusterSelector")
-        if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
-            yield finding(
-                "MUS231",
-                f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect",
-                place_of(obj.parts, ("spec", "clusterSelector")),
-                hint=f'Remove it, or set the annotation {AUTO_UPDATE}: "false".',
-                object_=obj.id,
-            )
-    for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
-        if obj.spec["clusterSet"] != obj.id.name:
-            yield finding(
-                "MUS232",
-                f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name",
-                place_of(obj.parts, ("spec", "clusterSet")),
-                hint="Give the binding the name of the set.",
-                object_=obj.id,
-            )

@@ -15,8 +15,13 @@ from typing import Final
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.model.ids import ObjectId
-from muster.model.kinds import CONDITION_POLICY, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.model.kinds import (
+    CONDITION_POLICY,
+    KARMADA_CLUSTER,
+    MANAGED_CLUSTER,
+    NODE_POOL,
+)
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The built-in policies that decide the conditions, and the seed's names for these.
 _DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}
@@ -110,3 +115,9 @@ def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
 
 def _of_adapters(condition: Mapping[str, Tree]) -> bool:
     return str(condition.get("reason", "")).startswith("Reconciled")
+
+
+def type_of(policy: Object) -> str:
+    """The condition type that a ConditionPolicy's object names; empty where it names none."""
+    value = dig(policy.body, "spec", "type")
+    return value if isinstance(value, str) else ""

@@ -7,6 +7,8 @@ loader (`muster.yamlio`) lets nothing else in. Trees are shared between objects 
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = Any
+#: Where something stands in a tree: names of fields, and numbers of entries.
+At: TypeAlias = tuple[str | int, ...]
 
 
 def dig(tree: Tree, *path: str) -> Tree:

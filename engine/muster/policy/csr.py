@@ -6,16 +6,11 @@ with an `error`, which no approval policy can take for anything; nothing in it i
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
 from muster.model.agentref import cluster_of
-from muster.model.finding import Finding
-from muster.model.kinds import CSR
 from muster.model.tree import Tree, dig
 
 #: What policies see of one request; see `muster.policy.environments`.
@@ -80,16 +75,3 @@ def _decode(text: str) -> Request:
         "organizations": names.get("organization_name", []),
         "error": "",
     }
-
-
-def request_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a finding for each request that nobody can read."""
-    for obj in fleet.of(CSR):
-        if error := decoded(obj)["error"]:
-            yield finding(
-                "MUS240",
-                f"spec.request of {obj.id} cannot be decoded: {error}",
-                place_of(obj.parts, _REQUEST),
-                hint="it is a PKCS #10 request, PEM in base64; it stays pending",
-                object_=obj.id,
-            )

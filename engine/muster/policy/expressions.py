@@ -13,7 +13,7 @@ from muster.fleet.places import expression_place, plain_steps
 from muster.model.finding import Finding, Severity
 from muster.model.kinds import kind_of
 from muster.model.source import Place
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 
 #: The variables that map condition types to conditions of this run; reading one makes a policy depend on another.
 _CONDITIONS = "conditions"
@@ -59,19 +59,19 @@ class Compiler:
             self.source, replace(self.environment, variables=variables), self.findings, self._reads, self._of_silence
         )
 
-    def condition(self, path: tuple[str | int, ...]) -> cel.Program:
+    def condition(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must give a bool."""
         return self._compile(path, replace(self.environment, result=BOOL))
 
-    def number(self, path: tuple[str | int, ...]) -> cel.Program:
+    def number(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must give an int."""
         return self._compile(path, replace(self.environment, result=cel.types.INT))
 
-    def value(self, path: tuple[str | int, ...]) -> cel.Program:
+    def value(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which may give anything."""
         return self._compile(path, self.environment)
 
-    def text(self, at: tuple[str | int, ...], name: str) -> Text:
+    def text(self, at: At, name: str) -> Text:
         """Return the text of field `name`, or compile its sibling `<name>Expression`."""
         rule = _value(self.source.body, at)
         if f"{name}Expression" in rule:
@@ -79,12 +79,12 @@ class Compiler:
             return Text(str(rule.get(name, "")), program)
         return Text(literal=str(rule.get(name, "")))
 
-    def refuse(self, path: tuple[str | int, ...], code: str, message: str, hint: str) -> None:
+    def refuse(self, path: At, code: str, message: str, hint: str) -> None:
         """Note that the field at `path` is wrong in a way that no schema tells."""
         place = field_place(self.source, path)
         self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
 
-    def _compile(self, path: tuple[str | int, ...], environment: cel.Env) -> cel.Program:
+    def _compile(self, path: At, environment: cel.Env) -> cel.Program:
         text = _value(self.source.body, path)
         try:
             program = cel.compile(text, environment)
@@ -99,20 +99,20 @@ class Compiler:
         return program
 
 
-def _value(body: Tree, path: tuple[str | int, ...]) -> Tree:
+def _value(body: Tree, path: At) -> Tree:
     for step in path:
         body = body[step]
     return body
 
 
-def expression_findings(obj: Object, path: tuple[str | int, ...], error: cel.CompileError) -> Iterator[Finding]:
+def expression_findings(obj: Object, path: At, error: cel.CompileError) -> Iterator[Finding]:
     """Yield one finding per issue of an expression that did not compile."""
     code = {cel.SyntaxIssue: "MUS301", cel.CostIssue: "MUS304"}.get(type(error), "MUS302")
     for issue in error.issues:
         yield issue_finding(obj, path, issue, "MUS303" if issue.severity is Severity.WARNING else code)
 
 
-def issue_finding(obj: Object, path: tuple[str | int, ...], issue: cel.Issue, code: str) -> Finding:
+def issue_finding(obj: Object, path: At, issue: cel.Issue, code: str) -> Finding:
     """Return the finding of one issue, at its line and column in the YAML file, with a caret."""
     place, excerpt = expression_place(obj.parts, path, issue.offset)
     return finding(
@@ -158,7 +158,7 @@ def _literal(node: ast.Node) -> Iterator[str]:
         yield node.value
 
 
-def field_place(obj: Object, path: tuple[str | int, ...]) -> Place:
+def field_place(obj: Object, path: At) -> Place:
     """Where a field of the object stands; for messages."""
     place, _ = expression_place(obj.parts, plain_steps(obj.body, path, kind_of(obj.id).list_keys), 0)
     return place

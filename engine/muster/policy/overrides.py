@@ -9,16 +9,10 @@ itself, and it cannot be given without a reason: an exception that nobody can ex
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
-from muster.model.finding import Finding
-from muster.model.kinds import CLUSTERS, DISRUPTION_BUDGET, FLEET
 from muster.model.times import try_time
 
 ALLOW_DISRUPTION = "muster.dev/allow-disruption"
@@ -49,16 +43,3 @@ def parse_override(text: str) -> Override | None:
     match = _FORM.fullmatch(text)
     expiry = try_time(match[1]) if match else None
     return Override(expiry, match[2]) if match and expiry else None
-
-
-def override_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each annotation that has another form, and so lets nothing through."""
-    for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
-        if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
-            yield finding(
-                "MUS222",
-                f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}",
-                place_of(obj.parts, ("metadata", "annotations", ALLOW_DISRUPTION)),
-                hint=f"write it as {FORM!r}",
-                object_=obj.id,
-            )

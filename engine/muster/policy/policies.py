@@ -20,7 +20,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, TAINT_EFFECTS, Kind
 from muster.model.names import did_you_mean
 from muster.model.times import parse_duration, try_duration
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.policy.environments import PULSE_VARIABLES, Ground, policy_environment
 from muster.policy.expressions import Compiler, Text
 from muster.policy.placements import CompiledPlacement
@@ -34,8 +34,6 @@ Variables: TypeAlias = Mapping[str, cel.Program]
 OBSERVED = "observedGenerationExpression"
 #: The field that says whether an outcome has to last.
 HOLD_WHEN = "holdWhen"
-#: Where an expression stands in its policy.
-At: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +348,7 @@ def _variables(
 def _target_findings(obj: Object) -> list[Finding]:
     """A target that no kind is called is a slip, and the policy would silently decide nothing."""
     target = mapping_at(obj.spec, "target")
-    named: dict[tuple[str | int, ...], Tree] = {("kind",): target["kind"]} if "kind" in target else {}
+    named: dict[At, Tree] = {("kind",): target["kind"]} if "kind" in target else {}
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
     return [
         finding(
@@ -389,9 +387,3 @@ def in_reading_order(policies: Iterable[ConditionPolicy]) -> tuple[list[Conditio
         placed.update(policy.id for policy in ready)
         waiting = [policy for policy in waiting if policy.id not in placed]
     return ordered, waiting
-
-
-def type_of(policy: Object) -> str:
-    """The condition type that a ConditionPolicy's object names; empty where it names none."""
-    value = dig(policy.body, "spec", "type")
-    return value if isinstance(value, str) else ""

@@ -5,18 +5,14 @@ Empty means the same as absent, as the seed's API comments say: no `clusterAffin
 "nothing", so an explicit empty value gets a warning that says what it means here.
 """
 
-from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from muster import cel
-from muster.fleet.messages import finding, path_text
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS
-from muster.model.names import did_you_mean
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import At, dig, mapping_at, mappings_at
 from muster.policy.environments import policy_environment
 from muster.policy.expressions import Compiler, speaks_of_silence
 
@@ -28,9 +24,6 @@ _VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
 TRAFFIC_CONTROL = "TrafficControl"
 #: The actions that there are.
 ACTIONS = (TRAFFIC_CONTROL,)
-
-#: Where a field stands in its object.
-_At = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ class ExpressionMatch:
     silence means to it."""
 
     when: cel.Program
-    at: _At
+    at: At
     of_silence: bool = False
 
 
@@ -99,52 +92,3 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
         actions=tuple(sorted(set(obj.spec.get("actions") or ()))),
     )  # fmt: skip
     return (None if compiler.failed else remedy), compiler.findings
-
-
-def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
-    """Yield warnings about a sound Remedy: explicit empty values, impossible statuses, clusters and actions that do not
-    exist."""
-    yield from _empty_values(obj)
-    yield from _unknown_actions(obj)
-    for index, entry in enumerate(mappings_at(obj.spec, "decisionMatches")):
-        status = dig(entry, "clusterConditionMatch", "conditionStatus")
-        if isinstance(status, str) and status not in STATUSES:
-            at: _At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionStatus")
-            yield _warning(
-                obj, at, "MUS221", f"no condition ever has the status {status!r}; it is True, False or Unknown",
-                did_you_mean(status, STATUSES),
-            )  # fmt: skip
-    for index, name in enumerate(dig(obj.spec, "clusterAffinity", "clusterNames") or ()):
-        if name not in clusters:
-            place: _At = ("spec", "clusterAffinity", "clusterNames", index)
-            yield _warning(obj, place, "MUS210", f"there is no cluster {name!r}", did_you_mean(name, clusters))
-
-
-def _unknown_actions(obj: Object) -> Iterator[Finding]:
-    """What nobody carries out. It still goes into `status.remedyActions`, as upstream's schema has no list of names."""
-    said: Sequence[str] = obj.spec.get("actions") or ()
-    for index, action in enumerate(said):
-        if action not in ACTIONS and said.index(action) == index:
-            hint = did_you_mean(action, ACTIONS) or f"what is known is {', '.join(ACTIONS)}"
-            at: _At = ("spec", "actions", index)
-            yield _warning(obj, at, "MUS229", f"nothing carries out the action {action!r}", hint)
-
-
-_MEANINGS: tuple[tuple[_At, str], ...] = (
-    (("spec", "clusterAffinity"), "it speaks of every cluster"),
-    (("spec", "clusterAffinity", "clusterNames"), "it speaks of every cluster"),
-    (("spec", "decisionMatches"), "it acts at once"),
-    (("spec", "actions"), "it does nothing"),
-)
-
-
-def _empty_values(obj: Object) -> Iterator[Finding]:
-    for at, meaning in _MEANINGS:
-        value: Tree = dig(obj.body, *(str(step) for step in at))
-        if value in ({}, []):
-            message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
-            yield _warning(obj, at, "MUS220", message, "remove the field if that is meant; Karmada reads it as nothing")
-
-
-def _warning(obj: Object, at: _At, code: str, message: str, hint: str) -> Finding:
-    return finding(code, message, place_of(obj.parts, at), hint=hint, object_=obj.id)

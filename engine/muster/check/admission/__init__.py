@@ -7,6 +7,5 @@ which then keeps its last derived state; the others are decided all the same.
 
 from muster.check.admission.judge import admit
 from muster.check.admission.messages import says_so
-from muster.policy.admission.policies import AdmissionPolicy, Admissions, compile_admissions
 
-__all__ = ["AdmissionPolicy", "Admissions", "admit", "compile_admissions", "says_so"]
+__all__ = ["admit", "says_so"]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type
-from muster.check.admission.messages import matches_nothing, no_authorizer
 from muster.fleet.fleet import Fleet
 from muster.fleet.messages import finding
 from muster.fleet.objects import Object
@@ -15,8 +14,9 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
 from muster.model.names import did_you_mean
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.model.tree import At, Tree, mapping_at, mappings_at
 from muster.policy.admission.matching import Match
+from muster.policy.admission.messages import matches_nothing, no_authorizer
 from muster.policy.admission.resources import REGISTERED, Resources
 from muster.policy.environments import object_type
 from muster.policy.expressions import Compiler, Text
@@ -65,7 +65,7 @@ class Validation:
     holds: cel.Program
     message: Text
     expression: str
-    at: tuple[str | int, ...]
+    at: At
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.policy.placements.tolerations import Toleration
 from muster.policy.selectors import LabelSelector
 
@@ -127,7 +127,7 @@ def _prioritizers(policy: Mapping[str, Tree]) -> tuple[Prioritizer, ...]:
     return tuple(sorted(p for p in found.values() if p.weight))
 
 
-def _prioritizer(entry: Mapping[str, Tree], path: tuple[str | int, ...]) -> Prioritizer:
+def _prioritizer(entry: Mapping[str, Tree], path: At) -> Prioritizer:
     coordinate, weight = entry.get("scoreCoordinate"), entry.get("weight", 1)
     if not isinstance(coordinate, dict):
         raise Misconfigured("", "scoreCoordinate field is required", *path)
