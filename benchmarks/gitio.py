@@ -18,7 +18,8 @@ from git import Actor, IndexFile, Repo
 from git.index.typ import BaseIndexEntry
 from gitdb.base import IStream
 
-from muster.gitio.commit import commit_files
+from muster.gitio.commit import advance
+from muster.gitio.importing import build_commit
 from muster.gitio.repository import Repository, open_repository, resolve
 from muster.gitio.snapshot import CommitSnapshot
 
@@ -74,19 +75,20 @@ def reading(bare: Path, work: Path) -> None:
 
 
 def writing(bare: Path, count: int) -> None:
-    """Commit `count` files: `commit_files`, GitPython's index."""
+    """Commit `count` files: `build_commit` and `advance`, GitPython's index."""
     repository = open_repository(bare, os.environ)
     serial = iter(range(1_000_000))
 
     def ours() -> int:
         files = {f"derived/{number}.yaml": f"serial: {next(serial)}\n" for number in range(count)}
-        commit_files(repository, branch="main", expected=resolve(repository, "main"), files=files, message="x")
+        base = resolve(repository, "main")
+        advance(repository, branch="main", expected=base, commit=build_commit(repository, files, "x", base))
         return count
 
     def index() -> int:
         return commit_with_index(bare, repository, count, next(serial))
 
-    report(f"commit {count}", {"commit_files": ours, "GitPython IndexFile": index})
+    report(f"commit {count}", {"build_commit": ours, "GitPython IndexFile": index})
 
 
 def commit_with_index(bare: Path, repository: Repository, count: int, serial: int) -> int:

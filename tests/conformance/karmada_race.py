@@ -42,9 +42,7 @@ def race(world: World, case: Mapping[str, Json]) -> Iterator[tuple[Json, Json]]:
                 repo.commit({path: yaml.safe_dump(body)})
             return now
 
-        done = reconcile(
-            open_repository(repo.path, repo.environ), clock, branch="main", attempts=lambda: iter(range(4))
-        )
+        done = reconcile(open_repository(repo.path, repo.environ), clock, branch="main", attempts=range(4))
         landed = repo.tip() == done.commit
         kept = World(files={path: repo.show(path) for path in repo.paths()}).evaluate(case["given"]["now"])
     error = {"type": "conflict", "retry": landed} if asked > 1 else None

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.gitio.commit import commit_files, maintain, replace_ref
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import Files
 from muster.gitio.outcomes import Committed, Moved, Refused
 from muster.gitio.repository import branch_tip, open_repository
+from tests.support.committing import commit_files
 from tests.support.git import Repo, add_worktree, clone, new_repository
 
 BASE = {"clusters/a/cluster.yaml": "a: 1\n", "derived/a.yaml": "old: 1\n", "derived/gone.yaml": "x: 1\n"}
@@ -303,12 +303,6 @@ def test_a_branch_that_is_not_there_has_moved(bare: Repo) -> None:
     assert commit(bare, branch="absent", expected=bare.tip("main")) == Moved(None)
 
 
-def test_nothing_to_commit_is_no_commit(repo: Repo) -> None:
-    before = repo.tip()
-    assert commit(repo, {}) == Committed(before)
-    assert repo.tip() == before
-
-
 def test_a_locked_ref_is_an_error_that_names_the_lock(bare: Repo) -> None:
     bare.write("refs/heads/main.lock", "")
     with pytest.raises(RepositoryError) as caught:
@@ -495,24 +489,3 @@ def test_fast_import_that_fails_leaves_nothing(bare: Repo) -> None:
     assert branch_tip(repository, "odd") == blob
     (bare.path / "refs/heads/odd").unlink()
     check_sound(bare)
-
-
-def test_an_agents_ref_is_replaced_in_place(bare: Repo) -> None:
-    repository = open_repository(bare.path, bare.environ)
-    ref = "refs/heads/agents/eu/prod"
-    first = replace_ref(repository, ref=ref, expected=None, files={"lease.yaml": "1\n"}, message="Beat")
-    assert first == Committed(bare.tip(ref))
-    second = replace_ref(repository, ref=ref, expected=bare.tip(ref), files={"lease.yaml": "2\n"}, message="Beat")
-    assert second == Committed(bare.tip(ref))
-    assert bare.git("rev-list", "--count", ref) == "1"
-    assert bare.show("lease.yaml", ref) == "2"
-    late = replace_ref(repository, ref=ref, expected=None, files={"lease.yaml": "3\n"}, message="Beat")
-    assert late == Moved(bare.tip(ref))
-    assert bare.show("lease.yaml", ref) == "2"
-    check_sound(bare)
-
-
-def test_maintenance_changes_nothing_that_counts(repo: Repo) -> None:
-    before = repo.tip(), repo.status()
-    maintain(open_repository(repo.path, repo.environ))
-    assert (repo.tip(), repo.status()) == before

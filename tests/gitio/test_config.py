@@ -1,11 +1,10 @@
-"""Where a branch goes, and which branch there is to commit to."""
+"""Where a branch goes."""
 
 from pathlib import Path
 
 import pytest
 
-from muster.gitio.config import Upstream, remote_default_branch, remotes, require_branch, upstream
-from muster.gitio.errors import RepositoryError
+from muster.gitio.config import Upstream, remotes, upstream
 from muster.gitio.repository import open_repository
 from tests.support.git import Repo, clone, new_repository
 
@@ -23,8 +22,6 @@ def test_a_clone_goes_where_it_came_from(origin: Repo, tmp_path: Path) -> None:
     assert remotes(repository) == ("origin",)
     assert upstream(repository, "main") == Upstream("origin", "main")
     assert upstream(repository, "new") == Upstream("origin", "new")
-    assert remote_default_branch(repository, "origin") == "main"
-    assert remote_default_branch(repository, "nobody") is None
 
 
 @pytest.mark.parametrize(
@@ -48,11 +45,3 @@ def test_chooses_the_remote(origin: Repo, names: list[str], config: dict[str, st
     for name, value in config.items():
         origin.git("config", name, value)
     assert upstream(open_repository(origin.path, origin.environ), "main") == expected
-
-
-def test_a_detached_head_has_no_branch_to_commit_to() -> None:
-    assert require_branch("main") == "main"
-    with pytest.raises(RepositoryError) as caught:
-        require_branch(None)
-    assert "detached" in caught.value.message
-    assert "git switch" in caught.value.hint

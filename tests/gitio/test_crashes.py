@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.commit import commit_files
 from muster.gitio.outcomes import Committed, Refused
 from muster.gitio.repository import open_repository
+from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
 
 _COMMIT = """
 import os, sys
 from pathlib import Path
-from muster.gitio.commit import commit_files
+from muster.gitio.commit import advance
+from muster.gitio.importing import build_commit
 from muster.gitio.repository import open_repository
 repository = open_repository(Path(sys.argv[1]), os.environ)
 files = {"derived/a.yaml": "new\\n", "derived/b.yaml": "new\\n"}
-print(commit_files(repository, branch="main", expected=sys.argv[2], files=files, message="Reconcile"))
+commit = build_commit(repository, files, "Reconcile", sys.argv[2])
+print(advance(repository, branch="main", expected=sys.argv[2], commit=commit, paths=tuple(files)))
 """
 
 

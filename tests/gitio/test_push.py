@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from muster.gitio.agents import agent_refs
-from muster.gitio.commit import commit_files
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
-from muster.gitio.push import fetch, push, push_ref, remote_tip, replace_remote_ref, scratch_repository, tracking
+from muster.gitio.push import fetch, push, push_ref, remote_tip, scratch_repository, tracking
 from muster.gitio.repository import Repository, open_repository, resolve
-from muster.gitio.retry import jittered, retrying
+from muster.gitio.retry import attempts, jittered
+from muster.gitio.rootref import NOTHING, RootRef, Standing
 from muster.gitio.snapshot import CommitSnapshot
+from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
 
 AGENT = "refs/heads/agents/prod-eu-1"
@@ -114,14 +115,10 @@ def test_a_branch_checked_out_at_the_remote_is_rejected(here: Repo, tmp_path: Pa
 
 def test_a_server_that_forbids_replacing_refs_is_quoted(here: Repo, remote: Repo) -> None:
     remote.git("config", "receive.denyNonFastForwards", "true")
-    repository = opened(here)
-    first = replace_remote_ref(
-        repository, remote="origin", ref=AGENT, expected=None, files={"l.yaml": "1"}, message="1"
-    )
-    assert isinstance(first, Pushed)
-    second = replace_remote_ref(
-        repository, remote="origin", ref=AGENT, expected=first.commit, files={"l.yaml": "2"}, message="2"
-    )
+    ref = RootRef(opened(here), AGENT, "origin")
+    first = ref.replace(NOTHING, {"l.yaml": b"1"}, "1")
+    assert isinstance(first, Standing)
+    second = ref.replace(first, {"l.yaml": b"2"}, "2")
     assert isinstance(second, Rejected)
     assert second.reason == "non-fast-forward"
     assert remote.tip(AGENT) == first.commit
@@ -221,15 +218,13 @@ def test_agents_of_another_repository_are_found_beside_the_own_ones(here: Repo, 
 def test_an_agent_without_a_clone_renews_its_ref(remote: Repo) -> None:
     url = str(remote.path)
     with scratch_repository(remote.environ, url) as scratch:
-        assert remote_tip(scratch, remote=url, ref=AGENT) is None
-        for beat in ("1", "2", "3"):
-            tip = remote_tip(scratch, remote=url, ref=AGENT)
-            outcome = replace_remote_ref(
-                scratch, remote=url, ref=AGENT, expected=tip, files={"lease.yaml": beat}, message="Beat"
-            )
-            assert outcome == Pushed(remote.tip(AGENT))
-        late = replace_remote_ref(scratch, remote=url, ref=AGENT, expected=tip, files={"l.yaml": "x"}, message="Late")
-        assert late == Moved(None)
+        ref = RootRef(scratch, AGENT, url)
+        assert ref.look() == NOTHING
+        for beat in (b"1", b"2", b"3"):
+            before = ref.look()
+            outcome = ref.replace(before, {"lease.yaml": beat}, "Beat")
+            assert outcome == ref.look() == Standing(remote.tip(AGENT), {"lease.yaml": beat})
+        assert ref.replace(before, {"l.yaml": b"x"}, "Late") == Moved(None)
         directory = scratch.git.directory
     assert not directory.exists()
     assert remote.show("lease.yaml", AGENT) == "3"
@@ -243,15 +238,17 @@ def test_of_clones_that_push_at_once_each_gets_in_exactly_once(remote: Repo, tmp
     def reconcile(number: int) -> Pushed | Moved | Rejected:
         repository = opened(clones[number])
 
-        def attempt() -> Pushed | Moved | Rejected:
+        delays = jittered(40, base_seconds=0.01, most_seconds=0.1, random=generators[number].random)
+        waits: list[float] = []
+        outcome: Pushed | Moved | Rejected = Moved(None)
+        for _ in attempts(delays, waits.append):
             head = fetch(repository, remote="origin", branch="main")
             assert head is not None
             new = build_commit(repository, {f"derived/{number}.yaml": "x: 1\n"}, f"From {number}", head)
-            return push(repository, remote="origin", branch="main", new=new, expected=head)
-
-        delays = jittered(40, base_seconds=0.01, most_seconds=0.1, random=generators[number].random)
-        waits: list[float] = []
-        return retrying(attempt, lambda outcome: isinstance(outcome, Moved), delays=delays, sleep=waits.append)
+            outcome = push(repository, remote="origin", branch="main", new=new, expected=head)
+            if not isinstance(outcome, Moved):
+                break
+        return outcome
 
     with ThreadPoolExecutor(4) as pool:
         outcomes = list(pool.map(reconcile, range(4)))
@@ -265,17 +262,17 @@ def test_threads_that_commit_to_one_repository_each_get_in_exactly_once(remote: 
     repository = opened(remote)
 
     def write(number: int) -> int:
-        attempts = 0
+        tries = 0
         while True:
-            attempts += 1
+            tries += 1
             base = resolve(repository, "main")
             outcome = commit_files(
                 repository, branch="main", expected=base, files={f"d/{number}.yaml": "1"}, message=f"{number}"
             )
             if isinstance(outcome, Committed):
-                return attempts
+                return tries
             assert isinstance(outcome, Moved)
-            assert attempts < 100
+            assert tries < 100
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(8)))
@@ -308,8 +305,8 @@ def test_an_agent_without_a_clone_speaks_the_remotes_object_format(tmp_path: Pat
     url = str(remote.path)
     with scratch_repository(remote.environ, url) as scratch:
         assert scratch.object_format == object_format
-        outcome = replace_remote_ref(scratch, remote=url, ref=AGENT, expected=None, files={"l": "1"}, message="Beat")
-    assert outcome == Pushed(remote.tip(AGENT))
+        outcome = RootRef(scratch, AGENT, url).replace(NOTHING, {"l": b"1"}, "Beat")
+    assert outcome == Standing(remote.tip(AGENT), {"l": b"1"})
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("sha1", "sha256"), ("sha256", "sha1")])

@@ -1,33 +1,21 @@
-"""Retries are bounded and stop as soon as there is nothing to retry."""
+"""Attempts are bounded, with a pause between two that grows and is never the same."""
 
 import pytest
 
-from muster.gitio.retry import jittered, retrying
+from muster.gitio.retry import attempts, jittered
 
 
-@pytest.mark.parametrize(
-    ("results", "delays", "result", "slept"),
-    [
-        (["ok"], [1.0, 2.0], "ok", []),
-        (["moved", "ok"], [1.0, 2.0], "ok", [1.0]),
-        (["moved", "moved", "ok"], [1.0, 2.0], "ok", [1.0, 2.0]),
-        (["moved", "moved", "moved", "ok"], [1.0, 2.0], "moved", [1.0, 2.0]),
-        (["moved", "ok"], [], "moved", []),
-    ],
-)
-def test_tries_until_it_need_not(results: list[str], delays: list[float], result: str, slept: list[float]) -> None:
+def test_there_is_one_attempt_more_than_there_are_delays() -> None:
     waited: list[float] = []
-    left = iter(results)
-    found = retrying(lambda: next(left), lambda outcome: outcome == "moved", delays=delays, sleep=waited.append)
-    assert (found, waited) == (result, slept)
+    seen = [(number, list(waited)) for number in attempts([1.0, 2.0], waited.append)]
+    assert seen == [(1, []), (2, [1.0]), (3, [1.0, 2.0])]
 
 
-def test_an_error_is_not_retried() -> None:
-    def fail() -> str:
-        raise ValueError("broken")
-
-    with pytest.raises(ValueError, match="broken"):
-        retrying(fail, lambda _: True, delays=[1.0], sleep=lambda _: None)
+def test_nobody_waits_after_the_last_attempt_or_the_one_that_did_it() -> None:
+    waited: list[float] = []
+    next(attempts([1.0], waited.append))
+    assert list(attempts([], waited.append)) == [1]
+    assert waited == []
 
 
 @pytest.mark.parametrize(("share", "delays"), [(0.0, [0, 0, 0, 0]), (0.5, [0.5, 1, 2, 2]), (1.0, [1, 2, 4, 4])])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from muster.acts.landing import find_tips, land
-from muster.acts.reconcile import Attempts
 from muster.answers.evaluate import check_snapshot
 from muster.answers.listening import READER, hear_at
 from muster.answers.overlay import Overlay
@@ -134,14 +133,14 @@ Edit = Callable[[Draft], None]
 
 
 def commit_edit(
-    repository: Repository, change: Edit, subject: str, *, branch: str, remote: str | None, attempts: Attempts
+    repository: Repository, change: Edit, subject: str, *, branch: str, remote: str | None, attempts: Iterable[int]
 ) -> Edited:
     """Make a change on the branch's head and commit it; with a remote, push it there.
 
     Where the branch moved meanwhile, the change is made anew on the new head. EditRefusedError as the change does, and
     where it would break a sound object; RepositoryError as `reconcile` does.
     """
-    for _ in attempts():
+    for _ in attempts:
         tips = find_tips(repository, branch, remote)
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
         snapshot = open_commit(repository, tips.base, hear_at(repository, tips.base, READER, asked=remote))

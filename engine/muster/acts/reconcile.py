@@ -4,11 +4,11 @@ When the branch moved meanwhile, locally or on the remote, the new head is evalu
 answer to another question.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.acts.landing import find_tips, land, target_branch
+from muster.acts.landing import find_tips, land
 from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
@@ -22,8 +22,6 @@ from muster.gitio.open import open_commit
 from muster.gitio.pulse_memory import read_memory
 from muster.gitio.repository import Repository
 from muster.model.finding import Finding
-
-__all__ = ["Attempts", "Reconciled", "reconcile", "target_branch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +41,25 @@ class Reconciled:
     left_behind: str = ""
 
 
-#: Yields before each further attempt, after waiting as long as is wise; ends when it is time to give up.
-Attempts = Callable[[], Iterator[int]]
-
-
 def reconcile(
     repository: Repository,
     now: Callable[[], datetime],
     *,
     branch: str,
     remote: str | None = None,
-    attempts: Attempts,
+    attempts: Iterable[int],
     ears: Ears = WRITER,
     back_in_time: bool = False,
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
-    `now` is asked once per attempt. With a remote, what is evaluated is its head, or the local one where that is
-    ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant than the last run's is meant,
-    and committed even where nothing else changes, so that it is the last run's from then on. RepositoryError where the
-    branch does not exist, the two have diverged, a person's edit is in the way, the remote refuses, the branch keeps
-    moving, agents could not be heard, or `now` lies before the last run.
+    `now` is asked once per attempt (see `muster.gitio.retry.patient`). With a remote, what is evaluated is its head, or
+    the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
+    than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
+    on. RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
+    remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
-    for attempt in attempts():
+    for attempt in attempts:
         done = _Attempt(repository, now, branch, remote, ears, back_in_time).make(attempt)
         if done is not None:
             return done

@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TypeAlias
 
-from muster.acts.attempts import patient
 from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.changes import summary
@@ -20,6 +19,7 @@ from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, branch_tip, common_directory
+from muster.gitio.retry import patient
 from muster.model.finding import Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, second_at

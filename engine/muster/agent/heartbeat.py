@@ -19,9 +19,10 @@ from typing import Final
 
 from muster.agent.health import AVAILABLE, RETRY_SECONDS, Availability, Patience
 from muster.agent.hub import View, bounded
-from muster.agent.own_ref import NOTHING, OwnRef, Standing
-from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, LEASE_NAME
+from muster.agent.own_ref import OwnRef
+from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.gitio.errors import RepositoryError
+from muster.gitio.rootref import NOTHING, Standing, update
 from muster.model.kinds import LEASE, MANAGED_CLUSTER
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -38,8 +39,7 @@ ASKING_SECONDS: Final = 10.0
 _FIRST_PAUSE, _LONGEST_FIRST_PAUSE = 0.25, 1.0
 _MOST_SECONDS, _LEAST_SECONDS = 30.0, 5.0  # of one exchange with the remote
 _RACES = 5
-#: For how many durations of the lease the hub waits, and how long it may go on about the clocks before it is believed.
-_GRACE: Final = 5
+#: How long the hub may go on about the clocks before it is believed, if that is longer than its grace.
 _UNSYNCED: Final = timedelta(minutes=10)
 
 
@@ -165,23 +165,18 @@ class Heart:
 
         What does not renew anything is sent only if it does not stand there yet.
         """
-        sender = self._sender()
-        try:
-            for _ in range(_RACES):
-                standing = self._standing = self._standing if self._standing and renews else sender.look(self._known())
-                files = make(standing)
-                if not renews and standing.commit and files == standing.files:
-                    return
-                self._standing = sender.replace(standing, files, f"{message}\n")
-                if self._standing is not None:
-                    return
-        except RepositoryError:
-            self._standing = None  # whether it was taken is not known
-            raise
-        raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent speak for the same cluster?")
 
-    def _known(self) -> Standing:
-        return self._standing or NOTHING
+        def news(standing: Standing) -> dict[str, bytes] | None:
+            files = make(standing)
+            return files if renews or not standing.commit or files != standing.files else None
+
+        sender, known = self._sender(), self._standing
+        self._standing = None  # until it is known what was taken
+        standing = known if known and renews else sender.look(known or NOTHING)
+        done = update(sender, news, f"{message}\n", attempts=range(_RACES), standing=standing)
+        if not isinstance(done, Standing):
+            raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent speak for the same cluster?")
+        self._standing = done
 
     def _asking(self, standing: Standing) -> dict[str, bytes]:
         return {**standing.files, **self.further, CLUSTER_FILE: _text(self._cluster({}))}
@@ -192,7 +187,7 @@ class Heart:
         since, resumed = self._held(standing, said.instant)
         if resumed:
             before = {**before, "conditions": [c for c in mappings_at(before, "conditions") if c["type"] != AVAILABLE]}
-        self._withheld = not view.synced and said.instant - since >= max(_UNSYNCED, _GRACE * self._duration())
+        self._withheld = not view.synced and said.instant - since >= max(_UNSYNCED, GRACE_FACTOR * self._duration())
         status = before if self._withheld else status_of(before, said)
         return {
             **standing.files, **self.further,
@@ -207,7 +202,7 @@ class Heart:
         spec = mapping_at(_loaded(standing.files.get(LEASE_FILE, b"")), "spec")
         renewed, acquired = try_time(spec.get("renewTime")), try_time(spec.get("acquireTime"))
         lasted = bounded(spec.get("leaseDurationSeconds")) or 0
-        patience = _GRACE * max(self._duration(), timedelta(seconds=lasted))
+        patience = GRACE_FACTOR * max(self._duration(), timedelta(seconds=lasted))
         resumed = renewed is None or instant - renewed >= patience
         return (instant if resumed or acquired is None else acquired), resumed
 

@@ -4,31 +4,23 @@ Several agents may share the ref: each puts its own file among what the others l
 temporary repository of its own, so that an agent which runs for months leaves nothing behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
 from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
-from muster.gitio.push import remote_tip, scratch_repository
-from muster.gitio.rootref import remote_files, replace_remote
+from muster.gitio.push import scratch_repository
+from muster.gitio.rootref import NOTHING, RootRef, Standing
 from muster.model.agentref import agent_ref
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a ref points at (None: there is no such ref), and the files that this holds."""
-
-    commit: str | None
-    files: Mapping[str, bytes]
-
-
-NOTHING: Final = Standing(None, {})
-
-
-@dataclass(frozen=True, slots=True)
 class OwnRef:
-    """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. No exchange takes longer than `limit_seconds`."""
+    """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. No exchange takes longer than `limit_seconds`.
+
+    Satisfies `muster.gitio.rootref.Replaceable`.
+    """
 
     remote: str
     cluster: str
@@ -42,25 +34,24 @@ class OwnRef:
 
     def look(self, known: Standing = NOTHING) -> Standing:
         """Return what the ref holds; `known` itself where it still points there. RepositoryError without an answer."""
-        where, limit = self.remote, self.limit_seconds
-        with scratch_repository(self.environ, where, limit_seconds=limit) as scratch:
-            if known.commit and remote_tip(scratch, remote=where, ref=self.ref, limit_seconds=limit) == known.commit:
-                return known
-            return Standing(*remote_files(scratch, remote=where, ref=self.ref, limit_seconds=limit))
+        with self._exchange() as ref:
+            return ref.look(known)
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | None:
-        """Replace what the ref holds by `files` and return that; None where it is not at `standing` any more.
+    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
+        """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more.
 
         RepositoryError where the remote refuses, or does not answer.
         """
-        with scratch_repository(self.environ, self.remote, limit_seconds=self.limit_seconds) as scratch:
-            done = replace_remote(
-                scratch, remote=self.remote, ref=self.ref, expected=standing.commit, files=files, message=message,
-                limit_seconds=self.limit_seconds,
-            )  # fmt: skip
+        with self._exchange() as ref:
+            done = ref.replace(standing, files, message)
         if isinstance(done, Rejected):
             said = f": {done.text}" if done.text else ""
             raise RepositoryError(
                 f"the remote refuses {self.ref} ({done.reason}){said}", "let the agent force-push its own ref"
             )
-        return None if isinstance(done, Moved) else Standing(done.commit, files)
+        return done
+
+    @contextmanager
+    def _exchange(self) -> Iterator[RootRef]:
+        with scratch_repository(self.environ, self.remote, limit_seconds=self.limit_seconds) as scratch:
+            yield RootRef(scratch, self.ref, self.remote, self.limit_seconds)

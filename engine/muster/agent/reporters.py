@@ -10,8 +10,9 @@ from typing import Final, Protocol
 
 from muster.agent.condition_report import Report, Subject, condition, read_report, report_text
 from muster.agent.election import RENEWALS, Hold, Sighting, Turn, next_hold, sight, turn
-from muster.agent.own_ref import NOTHING, OwnRef
+from muster.agent.own_ref import OwnRef
 from muster.gitio.errors import RepositoryError
+from muster.gitio.rootref import NOTHING, Standing, update
 from muster.model.times import format_time
 
 _RACES: Final = 5  # lost in a row, before the next period tries again
@@ -101,7 +102,7 @@ class RefReporter:
         """Look at the ref."""
         with contextlib.suppress(RepositoryError):
             self._known = self._ref.look()
-        return self._read().healthy
+        return self._read(self._known).healthy
 
     def report(self, judgement: Judgement) -> str:
         """Renew the lease or report a transition if it is ours, take it if it may be taken.
@@ -124,46 +125,48 @@ class RefReporter:
 
     def close(self, instant: datetime) -> None:
         """Give the lease up, so that another instance need not wait for its end."""
-        with contextlib.suppress(RepositoryError):
-            for _ in range(_RACES if self._holding else 0):
-                report = self._read()
-                if report.hold is None or report.hold.holder != self._me:
-                    break
-                given_up = replace(report.hold, holder="", renewed=format_time(instant))
-                if self._write(replace(report, hold=given_up), "give up the lease"):
-                    break
-                self._known = self._ref.look()
+
+        def given_up(standing: Standing) -> dict[str, bytes] | None:
+            report = self._read(standing)
+            if report.hold is None or report.hold.holder != self._me:
+                return None
+            hold = replace(report.hold, holder="", renewed=format_time(instant))
+            return self._with(standing, replace(report, hold=hold))
+
+        if self._holding:
+            with contextlib.suppress(RepositoryError):
+                update(self._ref, given_up, "give up the lease", attempts=range(_RACES), standing=self._known)
         self._holding = False
 
     def _exchange(self, judgement: Judgement) -> str:
-        for _ in range(_RACES):
-            if not (self._holding and self._fresh):
-                self._known = self._ref.look(self._known)
-            report = self._read()
+        def made(standing: Standing) -> dict[str, bytes] | None:
+            report = self._read(standing)
             self._sighting = sight(self._sighting, report.hold, judgement.now)
             if turn(self._sighting, self._me, judgement.now) is Turn.WAIT:
-                return self._waiting(report.hold)
-            made = condition(
+                return None
+            said = condition(
                 self._subject, report.condition,
                 healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
             )  # fmt: skip
             hold = next_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
-            if self._write(Report(made, hold), f"{self._subject.type} {judgement.healthy}"):
-                return self._reporting(judgement)
-            self._fresh = False
-        raise RepositoryError(f"{self._ref.ref} was moved by others {_RACES} times in a row")
+            return self._with(standing, Report(said, hold))
 
-    def _read(self) -> Report:
-        return read_report(self._subject, self._known.files.get(self._subject.path))
+        known = self._known if self._holding and self._fresh else self._ref.look(self._known)
+        message = f"{self._subject.type} {judgement.healthy}"
+        done = update(self._ref, made, message, attempts=range(_RACES), standing=known)
+        if not isinstance(done, Standing):
+            raise RepositoryError(f"{self._ref.ref} was moved by others {_RACES} times in a row")
+        self._known, self._fresh = done, True
+        hold = self._read(done).hold
+        ours = hold is not None and hold.holder == self._me
+        return self._reporting(judgement) if ours else self._waiting(hold)
 
-    def _write(self, report: Report, message: str) -> bool:
-        """Put the report among what else is on the ref; False where somebody was first."""
-        files = {**self._known.files, self._subject.path: report_text(self._subject, report).encode()}
-        replaced = self._ref.replace(self._known, files, message)
-        if replaced is None:
-            return False
-        self._known, self._fresh = replaced, True
-        return True
+    def _read(self, standing: Standing) -> Report:
+        return read_report(self._subject, standing.files.get(self._subject.path))
+
+    def _with(self, standing: Standing, report: Report) -> dict[str, bytes]:
+        """The report among what else is on the ref."""
+        return {**standing.files, self._subject.path: report_text(self._subject, report).encode()}
 
     def _waiting(self, hold: Hold | None) -> str:
         holder = hold.holder if hold else ""

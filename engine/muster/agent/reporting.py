@@ -4,7 +4,6 @@ The ref `refs/heads/agents/<cluster>` is shared by all who speak for the cluster
 there, by compare-and-swap: whoever loses a race reads again and tries again.
 """
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from datetime import datetime
 from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository
-from muster.gitio.retry import jittered, retrying
-from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
+from muster.gitio.retry import attempts, jittered
+from muster.gitio.rootref import RootRef, update
 from muster.model.agentref import agent_ref
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
@@ -104,28 +103,16 @@ def send(
     remote does not take it or others keep being faster."""
     ref = agent_ref(cluster)
     path, text = f"reports/{report['metadata']['name']}.yaml", file_text(report)
-    delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS, random=random.random)
-    commit = retrying(
-        lambda: _put(repository, ref, path, text.encode(), remote),
-        lambda done: done is None,
-        delays=delays,
-        sleep=sleep,
+    delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
+    done = update(
+        RootRef(repository, ref, remote),
+        lambda standing: {**standing.files, path: text.encode()},
+        f"Report {path}\n",
+        attempts=attempts(delays, sleep),
     )
-    if commit is None:
+    if isinstance(done, Rejected):
+        raise RepositoryError(f"{remote} rejected the report: {done.reason}", done.text)
+    if isinstance(done, Moved):
         raise RepositoryError(f"{ref} kept moving, so the report was not sent", "send it again")
-    return commit
-
-
-def _put(repository: Repository, ref: str, path: str, content: bytes, remote: str | None) -> str | None:
-    """One attempt; None where somebody else was faster."""
-    message = f"Report {path}\n"
-    if remote is None:
-        tip, files = local_files(repository, ref)
-        return replace_local(repository, ref=ref, expected=tip, files={**files, path: content}, message=message)
-    tip, files = remote_files(repository, remote=remote, ref=ref)
-    outcome = replace_remote(
-        repository, remote=remote, ref=ref, expected=tip, files={**files, path: content}, message=message
-    )
-    if isinstance(outcome, Rejected):
-        raise RepositoryError(f"{remote} rejected the report: {outcome.reason}", outcome.text)
-    return None if isinstance(outcome, Moved) else outcome.commit
+    assert done.commit is not None
+    return done.commit

@@ -40,10 +40,10 @@ def edit_options(function: _F) -> _F:
 
 def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
     """Make a change as one commit, say what was done, and return the exit code."""
-    from muster.acts.attempts import patient
     from muster.acts.editing import EditRefusedError, commit_edit
     from muster.acts.landing import target_branch
     from muster.gitio.repository import open_repository
+    from muster.gitio.retry import patient
 
     repository = open_repository(repo, os.environ)
     try:

@@ -82,11 +82,12 @@ def reconcile_once(
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
-    from muster.acts.attempts import patient
-    from muster.acts.reconcile import reconcile, target_branch
+    from muster.acts.landing import target_branch
+    from muster.acts.reconcile import reconcile
     from muster.answers.changes import summary
     from muster.answers.listening import WRITER
     from muster.gitio.repository import open_repository
+    from muster.gitio.retry import patient
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)

@@ -30,7 +30,7 @@ def command(
     sink_dir: Path | None,
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
-    from muster.acts.reconcile import target_branch
+    from muster.acts.landing import target_branch
     from muster.acts.watch import Watcher, watch
     from muster.answers.listening import WRITER
     from muster.gitio.repository import open_repository

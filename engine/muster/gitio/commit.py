@@ -1,6 +1,6 @@
-"""Commits files to a branch: compare-and-swap, all or nothing, and never over a person's work.
+"""Moves a branch to a commit: compare-and-swap, all or nothing, and never over a person's work.
 
-The commit is built beside everything (see `importing`) and then the branch moves in one step: by `update-ref` with
+The commit was built beside everything (see `importing`); the branch moves in one step: by `update-ref` with
 the old value, or, where a work tree has the branch checked out, by `merge --ff-only` there, which moves ref, index
 and files together and refuses when an edit is in the way. Killed at any instant, the branch is where it was
 or where it should be. No hooks run: neither the user's nor the repository's.
@@ -9,7 +9,6 @@ or where it should be. No hooks run: neither the user's nor the repository's.
 from pathlib import PurePosixPath
 
 from muster.gitio.errors import explain
-from muster.gitio.importing import Files, build_commit
 from muster.gitio.outcomes import Committed, Moved, Refused
 from muster.gitio.process import NO_HOOKS, Completed, Git
 from muster.gitio.repository import Repository, branch_tip, ref_tip
@@ -22,28 +21,12 @@ _PLAIN_MERGE = (
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
+#: A tenth of that, git's default, is too short where many processes want the same ref.
+_WAIT_FOR_LOCK = ("-c", "core.filesRefLockTimeout=1000")
 _MERGE_OPTIONS = (
     *("--ff-only", "--no-squash", "--commit", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet"),
     "--no-overwrite-ignore",  # a file that git ignores is a person's file all the same
 )
-
-
-def commit_files(
-    repository: Repository, *, branch: str, expected: str, files: Files, message: str
-) -> Committed | Moved | Refused:
-    """Commit `files` on `branch` if it is still at `expected`.
-
-    Returns Committed, Moved (the branch is elsewhere by now) or Refused (a person's edit is in the way);
-    in the last two nothing has changed. Without files there is nothing to do, and the answer is Committed as it was.
-    RepositoryError where git fails, ValueError for a path that no repository can hold.
-    """
-    actual = branch_tip(repository, branch)
-    if actual != expected:
-        return Moved(actual)
-    if not files:
-        return Committed(expected)
-    commit = build_commit(repository, files, message, expected)
-    return advance(repository, branch=branch, expected=expected, commit=commit, paths=tuple(files))
 
 
 def advance(
@@ -63,32 +46,19 @@ def advance(
     return _fast_forward(repository, trees[0], branch, expected, commit, paths)
 
 
-def replace_ref(
-    repository: Repository, *, ref: str, expected: str | None, files: Files, message: str
-) -> Committed | Moved:
-    """Replace what the full ref name points at with a single root commit of `files`, if it is still `expected`.
-
-    `expected` None means that the ref must not exist yet. It is how an agent renews its own ref: no history grows.
-    """
-    commit = build_commit(repository, files, message, None)
-    return swap_ref(repository, ref, commit, expected, reason="muster: renew")
-
-
 def swap_ref(repository: Repository, ref: str, commit: str, expected: str | None, *, reason: str) -> Committed | Moved:
-    """Point `ref` at `commit` if it points at `expected` (None: if there is no such ref)."""
+    """Point `ref` at `commit` if it points at `expected` (None: if there is no such ref).
+
+    RepositoryError where git fails, for example of the lock of another process that stays for a second.
+    """
     old = expected or "0" * len(commit)
-    done = repository.git.run(*NO_HOOKS, "update-ref", "-m", reason, ref, commit, old)
+    done = repository.git.run(*NO_HOOKS, *_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old)
     actual = ref_tip(repository, ref)
     if done.status == 0 or actual == commit:
         return Committed(commit)
     if actual != expected:
         return Moved(actual)
     raise explain("update-ref", done.stderr, done.status)
-
-
-def maintain(repository: Repository) -> None:
-    """Let git tidy up if it thinks it is time: fast-import never does, and loose objects slow all reading."""
-    repository.git.run(*NO_HOOKS, "maintenance", "run", "--auto", "--quiet")
 
 
 def _fast_forward(

@@ -3,7 +3,6 @@
 import os
 from typing import NamedTuple
 
-from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository
 
 _FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
@@ -50,19 +49,3 @@ def upstream(repository: Repository, branch: str) -> Upstream | None:
     if "origin" in known:
         return Upstream("origin", branch)
     return Upstream(known[0], branch) if len(known) == 1 else None
-
-
-def remote_default_branch(repository: Repository, remote: str) -> str | None:
-    """Return the branch that the remote's HEAD was on when it was cloned; None where that is not known."""
-    prefix = f"refs/remotes/{remote}/"
-    head = repository.git.line("symbolic-ref", "--quiet", f"{prefix}HEAD")
-    return head.removeprefix(prefix) if head and head.startswith(prefix) else None
-
-
-def require_branch(branch: str | None) -> str:
-    """Return `branch`; RepositoryError where HEAD is detached and so there is none to commit to."""
-    if branch is None:
-        raise RepositoryError(
-            "HEAD is detached, so there is no branch to commit to", "check a branch out: git switch <branch>"
-        )
-    return branch

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from muster.gitio.errors import RepositoryError
-from muster.gitio.outcomes import Moved, Pushed, Rejected
+from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository, open_repository
-from muster.gitio.rootref import local_files, remote_files, replace_local, replace_remote
+from muster.gitio.rootref import RootRef, Standing, update
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.model.secrets import without_secrets
@@ -77,9 +77,9 @@ class PulseMemory:
 
 def read_memory(repository: Repository, remote: str | None = None) -> PulseMemory:
     """Return what the repository remembers, and the remote where one is given. RepositoryError if that is not there."""
-    memory = decoded(local_files(repository, REF)[1])
+    memory = decoded(RootRef(repository, REF).look().files)
     if remote is not None:
-        memory.add(decoded(remote_files(repository, remote=remote, ref=REF)[1]))
+        memory.add(decoded(RootRef(repository, REF, remote).look().files))
     return memory
 
 
@@ -94,27 +94,18 @@ def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
 
 def remember(repository: Repository, memory: PulseMemory, remote: str | None = None) -> str:
     """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
-    for _ in range(_ATTEMPTS):
-        tip, files = local_files(repository, REF)
-        memory.add(decoded(files))
-        if replace_local(repository, ref=REF, expected=tip, files=encoded(memory), message=_MESSAGE) is not None:
-            return "" if remote is None else _remember_there(repository, memory, remote)
-    return f"{REF} keeps moving"
 
+    def merged(standing: Standing) -> Mapping[str, bytes]:
+        memory.add(decoded(standing.files))
+        return encoded(memory)
 
-def _remember_there(repository: Repository, memory: PulseMemory, remote: str) -> str:
-    for _ in range(_ATTEMPTS):
-        tip, files = remote_files(repository, remote=remote, ref=REF)
-        memory.add(decoded(files))
-        outcome = replace_remote(
-            repository, remote=remote, ref=REF, expected=tip, files=encoded(memory), message=_MESSAGE
-        )
-        if isinstance(outcome, Pushed):
-            return ""
-        if isinstance(outcome, Rejected):
-            return without_secrets(f"{remote} does not take {REF}: {outcome.reason}")
-        assert isinstance(outcome, Moved)
-    return without_secrets(f"{REF} of {remote} keeps moving")
+    for place in (None, remote) if remote is not None else (None,):
+        done = update(RootRef(repository, REF, place), merged, _MESSAGE, attempts=range(_ATTEMPTS))
+        if isinstance(done, Rejected):
+            return without_secrets(f"{place} does not take {REF}: {done.reason}")
+        if isinstance(done, Moved):
+            return without_secrets(f"{REF}{f' of {place}' if place else ''} keeps moving")
+    return ""
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:

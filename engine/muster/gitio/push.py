@@ -15,7 +15,6 @@ from typing import Final
 
 from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError, explain
-from muster.gitio.importing import Files, build_commit
 from muster.gitio.outcomes import Moved, Pushed, Rejected
 from muster.gitio.process import Completed, Git, without_location
 from muster.gitio.repository import Repository, open_repository, ref_tip
@@ -143,18 +142,6 @@ def push_ref(
         if status["ref"] == ref:
             return _outcome(status, done, new)
     raise explain("push", done.stderr, done.status)
-
-
-def replace_remote_ref(
-    repository: Repository, *, remote: str, ref: str, expected: str | None, files: Files, message: str,
-    limit_seconds: float = LIMIT_SECONDS,
-) -> Pushed | Moved | Rejected:  # fmt: skip
-    """Replace `ref` of `remote` with a single root commit of `files`: how an agent renews its own ref from afar.
-
-    `repository` only holds the new objects; `scratch_repository` will do.
-    """
-    commit = build_commit(repository, files, message, None)
-    return push_ref(repository, remote=remote, ref=ref, new=commit, expected=expected, limit_seconds=limit_seconds)
 
 
 @contextmanager

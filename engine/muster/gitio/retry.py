@@ -1,31 +1,32 @@
 """Trying again after a lost race: bounded, and with jitter so that two who collided do not collide again."""
 
+import random
+import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-T = TypeVar("T")
-
-
-def retrying(
-    attempt: Callable[[], T], again: Callable[[T], bool], *, delays: Iterable[float], sleep: Callable[[float], None]
-) -> T:
-    """Return the first result of `attempt` of which `again` is not true, or the last one when `delays` run out.
-
-    There is one attempt more than there are `delays` (in seconds; see `jittered`).
-    """
-    result = attempt()
-    for delay in delays:
-        if not again(result):
-            break
-        sleep(delay)
-        result = attempt()
-    return result
+#: How often the head of a branch is evaluated that others keep moving; the pauses: evaluating takes seconds.
+_MOST_ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 8, 0.4, 25.6
 
 
-def jittered(retries: int, *, base_seconds: float, most_seconds: float, random: Callable[[], float]) -> Iterator[float]:
+def jittered(
+    retries: int, *, base_seconds: float, most_seconds: float, random: Callable[[], float] = random.random
+) -> Iterator[float]:
     """Yield `retries` delays, each at random between nothing and a bound that doubles from `base_seconds` on.
 
     `random` returns a number of [0, 1), as `random.random` does.
     """
     for retry in range(retries):
         yield random() * min(most_seconds, base_seconds * 2**retry)
+
+
+def attempts(delays: Iterable[float], sleep: Callable[[float], None] = time.sleep) -> Iterator[int]:
+    """Yield 1, 2, ...: one attempt more than there are `delays` (in seconds; see `jittered`), with one before each."""
+    yield 1
+    for number, delay in enumerate(delays, 2):
+        sleep(delay)
+        yield number
+
+
+def patient(most: int = _MOST_ATTEMPTS) -> Iterator[int]:
+    """Yield the attempts of somebody who evaluates a branch before moving it."""
+    return attempts(jittered(most - 1, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS))

@@ -5,13 +5,15 @@ compares and swaps, locally or on a remote, so that two writers never undo each 
 """
 
 import os
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
 
+from muster.gitio.commit import swap_ref
 from muster.gitio.errors import UnreadableError
 from muster.gitio.importing import build_commit
 from muster.gitio.objects import Objects
-from muster.gitio.outcomes import Moved, Pushed, Rejected
+from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.gitio.repository import Repository, ref_tip
@@ -20,28 +22,91 @@ from muster.gitio.trees import list_tree
 _REGULAR: Final = (b"100644", b"100755")
 
 
-def local_files(repository: Repository, ref: str) -> tuple[str | None, dict[str, bytes]]:
-    """Return where the full ref name points, and the files there by path; None and none where there is no such ref.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a ref points at (None: there is no such ref), and the files that this holds, by path.
 
     What is no plain file, or cannot be read, is left out.
     """
-    tip = ref_tip(repository, ref)
-    return tip, {} if tip is None else commit_files(repository, tip)
+
+    commit: str | None
+    files: Mapping[str, bytes]
 
 
-def remote_files(
-    repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS
-) -> tuple[str | None, dict[str, bytes]]:
-    """The same of a remote's ref. RepositoryError where the remote cannot be read."""
-    tip = remote_tip(repository, remote=remote, ref=ref, limit_seconds=limit_seconds)
-    if tip is None:
-        return None, {}
-    tip = fetch_ref(repository, remote=remote, ref=ref, limit_seconds=limit_seconds)
-    return tip, commit_files(repository, tip)
+NOTHING: Final = Standing(None, {})
 
 
-def commit_files(repository: Repository, commit: str) -> dict[str, bytes]:
-    """Return the files of a commit by path."""
+class Replaceable(Protocol):
+    """A ref whose files are replaced as a whole. RepositoryError where it cannot be reached."""
+
+    def look(self, known: Standing = NOTHING) -> Standing:
+        """Return what the ref holds; `known` itself where it still points there."""
+
+    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
+        """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootRef:
+    """A ref by its full name: of the repository or, through it, of a remote. Satisfies `Replaceable`."""
+
+    repository: Repository
+    name: str
+    remote: str | None = None
+    limit_seconds: float = LIMIT_SECONDS
+
+    def look(self, known: Standing = NOTHING) -> Standing:
+        """As `Replaceable` has it."""
+        limit = self.limit_seconds
+        if self.remote is None:
+            tip = ref_tip(self.repository, self.name)
+        else:
+            tip = remote_tip(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
+        if tip is None:
+            return NOTHING
+        if tip == known.commit:
+            return known
+        if self.remote is not None:
+            tip = fetch_ref(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
+        return Standing(tip, _files_of(self.repository, tip))
+
+    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
+        """As `Replaceable` has it."""
+        commit = build_commit(self.repository, files, message, None)
+        done: Committed | Pushed | Moved | Rejected
+        if self.remote is None:
+            done = swap_ref(self.repository, self.name, commit, standing.commit, reason="muster: renew")
+        else:
+            done = push_ref(
+                self.repository, remote=self.remote, ref=self.name, new=commit, expected=standing.commit,
+                limit_seconds=self.limit_seconds,
+            )  # fmt: skip
+        return done if isinstance(done, Moved | Rejected) else Standing(commit, files)
+
+
+def update(
+    ref: Replaceable, make: Callable[[Standing], Mapping[str, bytes] | None], message: str, *,
+    attempts: Iterable[int], standing: Standing | None = None,
+) -> Standing | Moved | Rejected:  # fmt: skip
+    """Put on a ref what `make` makes of what it holds, made anew on what others left there where they were faster.
+
+    `make` returns None where there is nothing to put; `standing`, where given, is taken for what the ref holds. Moved
+    when `attempts` have run out.
+    """
+    done: Standing | Moved | Rejected = Moved(None)
+    for _ in attempts:
+        standing = standing or ref.look()
+        files = make(standing)
+        if files is None:
+            return standing
+        done = ref.replace(standing, files, message)
+        if not isinstance(done, Moved):
+            break
+        standing = None
+    return done
+
+
+def _files_of(repository: Repository, commit: str) -> dict[str, bytes]:
     entries = [entry for entry in list_tree(repository, commit) if entry.mode in _REGULAR]
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     try:
@@ -53,27 +118,3 @@ def commit_files(repository: Repository, commit: str) -> dict[str, bytes]:
         if not isinstance(answer, UnreadableError):
             found[os.fsdecode(entry.path)] = answer.content
     return found
-
-
-def replace_local(
-    repository: Repository, *, ref: str, expected: str | None, files: Mapping[str, bytes], message: str
-) -> str | None:
-    """Point a ref at a new root commit of `files` if it still is at `expected`; return the commit, or None if not."""
-    commit = build_commit(repository, files, message, None)
-    return commit if swap(repository, ref=ref, expected=expected, commit=commit) else None
-
-
-def swap(repository: Repository, *, ref: str, expected: str | None, commit: str) -> bool:
-    """Move a ref from `expected` (None: it does not exist) to a commit; whether it was there."""
-    nothing = "0" * len(commit)
-    done = repository.git.run("update-ref", "--no-deref", ref, commit, expected or nothing)
-    return done.status == 0
-
-
-def replace_remote(
-    repository: Repository, *, remote: str, ref: str, expected: str | None, files: Mapping[str, bytes], message: str,
-    limit_seconds: float = LIMIT_SECONDS,
-) -> Pushed | Moved | Rejected:  # fmt: skip
-    """The same on a remote."""
-    commit = build_commit(repository, files, message, None)
-    return push_ref(repository, remote=remote, ref=ref, new=commit, expected=expected, limit_seconds=limit_seconds)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from muster.acts.attempts import patient
 from muster.acts.publish.publish import Publication, publish, publish_due
 from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings
 from muster.acts.reconcile import reconcile
@@ -131,7 +130,7 @@ def opened(repo: Repo) -> Repository:
 
 
 def reconciled(repo: Repo, now: datetime, remote: str | None = None) -> Run:
-    done = reconcile(opened(repo), lambda: now, branch="main", remote=remote, attempts=patient(sleep=lambda _: None))
+    done = reconcile(opened(repo), lambda: now, branch="main", remote=remote, attempts=range(1, 9))
     return done.settled.last
 
 

@@ -1,6 +1,5 @@
 """A slice of the simulation over a real repository: reconcile commits, and the provisioner commits beside it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from muster.acts.reconcile import reconcile
@@ -26,7 +25,7 @@ class GitWorld(World):
             return
         head = self.repo.git("rev-parse", "HEAD")
         repository = open_repository(self.repo.path, self.repo.environ)
-        done = reconcile(repository, lambda: self.now, branch="main", attempts=_once)
+        done = reconcile(repository, lambda: self.now, branch="main", attempts=(1,))
         if done.commit is not None:
             assert self.repo.git("rev-parse", "HEAD^") == head, "one reconcile is one commit"
         assert self.repo.git("status", "--porcelain") == ""
@@ -38,10 +37,6 @@ class GitWorld(World):
         root = self.repo.path
         tracked = self.repo.git("ls-files").splitlines()
         return {path: (root / path).read_text(encoding="utf-8") for path in tracked}
-
-
-def _once() -> Iterator[int]:
-    yield 1
 
 
 def test_invariants_hold_over_a_real_repository(tmp_path: Path) -> None:

@@ -1,0 +1,14 @@
+"""A commit made and landed at once, as an act does it in two steps."""
+
+from muster.gitio.commit import advance
+from muster.gitio.importing import Files, build_commit
+from muster.gitio.outcomes import Committed, Moved, Refused
+from muster.gitio.repository import Repository
+
+
+def commit_files(
+    repository: Repository, *, branch: str, expected: str, files: Files, message: str
+) -> Committed | Moved | Refused:
+    """Commit `files` on `branch` if it is still at `expected`."""
+    commit = build_commit(repository, files, message, expected)
+    return advance(repository, branch=branch, expected=expected, commit=commit, paths=tuple(files))
