@@ -12,7 +12,7 @@ from muster.fleet.objects import by_type
 from muster.fleet.settings import DEFAULTS
 from muster.model.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE, Kind
 from muster.model.tree import Tree, dig, mappings_at
-from muster.policy.environments import Ground, policy_environment
+from muster.policy.environments import Bounds, policy_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def ask(expression: str, documents: list[Tree], now: datetime) -> Answer:
     if target is not None:
         kind, self_ = target
         assert kind is not None
-        environment = policy_environment((kind,), {}, ground=Ground(DEFAULTS.expression_cost))
+        environment = policy_environment((kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
         conditions = by_type(mappings_at(self_, "status", "conditions"))
         reports = [body["spec"] for kind, body in kinds if kind is ADAPTER_REPORT]
         generation = dig(self_, "metadata", "generation")

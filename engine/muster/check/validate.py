@@ -40,7 +40,7 @@ from muster.model.kinds import (
 )
 from muster.model.source import Layer
 from muster.policy.admission.policies import compile_admissions
-from muster.policy.environments import Ground
+from muster.policy.environments import Bounds
 from muster.policy.placements import CompiledPlacement, compile_placement
 from muster.policy.policies import (
     Compiled,
@@ -164,27 +164,28 @@ def compile_policies(fleet: Fleet) -> Compiled:
     """
     findings: list[Finding] = []
     conditions: list[ConditionPolicy] = []
-    bounds, known = Ground(fleet.settings.expression_cost), known_conditions(fleet)
+    of_all = Bounds(fleet.settings.expression_cost)
+    of_own = replace(of_all, known=known_conditions(fleet))
 
-    def ground(obj: Object) -> Ground:
+    def bounds(obj: Object) -> Bounds:
         """Only a fleet's own policies are doubted: the bundle's read what a fleet may not have."""
-        return bounds if obj.id in fleet.builtin else replace(bounds, known=known)
+        return of_all if obj.id in fleet.builtin else of_own
 
     for obj in fleet.policies(CONDITION_POLICY):
-        policy, found = _compiled(obj, partial(compile_condition_policy, obj, ground(obj)))
+        policy, found = _compiled(obj, partial(compile_condition_policy, obj, bounds(obj)))
         findings.extend(found)
         if policy is not None:
             conditions.append(policy)
     taints: list[TaintPolicy] = []
     for obj in fleet.policies(TAINT_POLICY):
-        taint_policy, found = _compiled(obj, partial(compile_taint_policy, obj, ground(obj)))
+        taint_policy, found = _compiled(obj, partial(compile_taint_policy, obj, bounds(obj)))
         findings.extend(found)
         if taint_policy is not None:
             taints.append(taint_policy)
     remedies = _compile_remedies(fleet, findings)
     pulses: list[PulsePolicy] = []
     for obj in fleet.policies(PULSE_POLICY):
-        pulse_policy, found = _compiled(obj, partial(compile_pulse_policy, obj, ground(obj)))
+        pulse_policy, found = _compiled(obj, partial(compile_pulse_policy, obj, bounds(obj)))
         findings.extend(found)
         if pulse_policy is not None:
             pulses.append(pulse_policy)

@@ -24,7 +24,8 @@ from muster.policy.expressions import Text
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import HOLD_WHEN, OBSERVED, ConditionPolicy, Guard, Rule
 from muster.policy.ruled import Ruled
-from muster.policy.scopes import Scopes, generation_of
+from muster.policy.scopes import Scopes
+from muster.policy.variables import generation_of
 
 POLICY_ERROR = "PolicyError"
 _KEPT = Because("kept", text="a policy has an error, so the conditions that it may decide stay as they are")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from muster.cel.types import BOOL, STRING, Field, ListType, ObjectType, StringType
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.reports import TARGETS, accepted_by_target, required_adapters
@@ -15,32 +16,38 @@ from muster.model.kinds import NODE_POOL, Kind, kind_of
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 
+#: How many there may be, for the estimate of what an expression costs.
+MOST_ADAPTERS = 64
+#: The type of a node pool among the `children` of a cluster.
+CHILD = ObjectType(
+    "child",
+    {
+        "kind": Field(STRING, required=True),
+        "namespace": Field(STRING, required=True),
+        "name": Field(STRING, required=True),
+        "deleting": Field(BOOL, required=True),
+        "adapters": Field(ListType(StringType(max_length=63), MOST_ADAPTERS), required=True),
+    },
+)
+
 
 @dataclass(frozen=True, slots=True)
-class AdapterScopes:
+class Adapters:
     """The adapters' side of one stage: accepted payloads by object, required names by kind, node pools by cluster."""
 
-    fleet: Fleet
-    now: datetime
     reports: Mapping[ObjectId, list[Tree]]
     required: Mapping[Kind, list[str]]
     pools: Mapping[str, list[Tree]]
 
     @classmethod
-    def of(cls, fleet: Fleet, now: datetime) -> "AdapterScopes":
-        """Prepare for the objects of a fleet at an instant."""
+    def of(cls, fleet: Fleet) -> "Adapters":
+        """Look them up in a fleet."""
         required = {kind: required_adapters(fleet, kind) for kind in TARGETS.values()}
-        return cls(fleet, now, accepted_by_target(fleet), required, dict(_pools(fleet)))
+        return cls(accepted_by_target(fleet), required, dict(_pools(fleet)))
 
-    def base(self, obj: Object) -> dict[str, object]:
-        """The variables of one object."""
-        return {
-            "reports": self.reports.get(obj.id, []),
-            "adapters": self.required.get(obj.kind, []),
-            "updated": spec_changed(self.fleet, obj.id) or self.now,
-            "deleting": is_deleting(self.fleet, obj),
-            "children": [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, []),
-        }
+    def children(self, obj: Object) -> list[Tree]:
+        """The node pools of a cluster; others have no children."""
+        return [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, [])
 
 
 def spec_changed(fleet: Fleet, id_: ObjectId) -> datetime | None:

@@ -8,13 +8,24 @@ import base64
 import binascii
 from collections.abc import Mapping
 
+from muster.cel.types import STRING, Field, ListType, ObjectType
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object
 from muster.model.agentref import cluster_of
 from muster.model.tree import Tree, dig
 
-#: What policies see of one request; see `muster.policy.environments`.
+#: What policies see of one request.
 Request = Mapping[str, Tree]
+REQUEST = ObjectType(
+    "csr",
+    {
+        "pemType": Field(STRING, required=True),
+        "commonName": Field(STRING, required=True),
+        "organizations": Field(ListType(STRING), required=True),
+        "error": Field(STRING, required=True),
+        "ref": Field(STRING, required=True),
+    },
+)
 _REQUEST = ("spec", "request")
 _GROUP = "system:open-cluster-management:"
 

@@ -21,11 +21,12 @@ from muster.model.kinds import BY_NAME, TAINT_EFFECTS, Kind
 from muster.model.names import did_you_mean
 from muster.model.times import parse_duration, try_duration
 from muster.model.tree import At, Tree, dig, mapping_at, mappings_at
-from muster.policy.environments import PULSE_VARIABLES, Ground, policy_environment
+from muster.policy.environments import UNBOUNDED, Bounds, policy_environment
 from muster.policy.expressions import Compiler, Text
 from muster.policy.placements import CompiledPlacement
 from muster.policy.remedies import Remedy
 from muster.policy.selectors import LabelSelector
+from muster.policy.variables import PULSE_VARIABLES
 
 _PARAMS = "params."
 #: A policy's own variables, compiled.
@@ -185,41 +186,40 @@ class Compiled:
 
 
 NOTHING = Compiled((), (), ())
-NO_GROUND = Ground()
 
 #: Policies by what they were compiled from: content by blob id, so that a change is never missed.
 _compiled: dict[tuple[object, ...], tuple[Tree, list[Finding]]] = {}
 _MOST_COMPILED = 5_000
 
 
-def compile_condition_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[ConditionPolicy | None, list[Finding]]:
+def compile_condition_policy(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[ConditionPolicy | None, list[Finding]]:
     """Compile one ConditionPolicy; None where it has an error."""
-    return _compile(obj, _condition_policy, ground)
+    return _compile(obj, _condition_policy, bounds)
 
 
-def compile_taint_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[TaintPolicy | None, list[Finding]]:
+def compile_taint_policy(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[TaintPolicy | None, list[Finding]]:
     """Compile one TaintPolicy; None where it has an error."""
-    return _compile(obj, _taint_policy, ground)
+    return _compile(obj, _taint_policy, bounds)
 
 
-def compile_pulse_policy(obj: Object, ground: Ground = NO_GROUND) -> tuple[PulsePolicy | None, list[Finding]]:
+def compile_pulse_policy(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[PulsePolicy | None, list[Finding]]:
     """Compile one PulsePolicy; None where it has an error."""
-    return _compile(obj, _pulse_policy, ground, PULSE_VARIABLES)
+    return _compile(obj, _pulse_policy, bounds, PULSE_VARIABLES)
 
 
 def _compile(
     obj: Object,
     build: Callable[[Object, Compiler, Variables], Tree],
-    ground: Ground,
+    bounds: Bounds,
     further: Mapping[str, Type] = MappingProxyType({}),
 ) -> tuple[Tree, list[Finding]]:
-    """Compile a policy, or remember how the same files compiled on the same ground: passes and watches ask again."""
+    """Compile a policy, or remember how the same files compiled on the same bounds: passes and watches ask again."""
     files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
     # A fleet may set parameters of a policy from elsewhere, so they are not told by the policy's files.
-    key = (build, obj.id, ground, files, repr(mapping_at(obj.spec, "params")))
+    key = (build, obj.id, bounds, files, repr(mapping_at(obj.spec, "params")))
     known = _compiled.get(key) if all(part.source.oid for part in obj.parts) else None
     if known is None:
-        known = _compile_anew(obj, build, ground, further)
+        known = _compile_anew(obj, build, bounds, further)
         _compiled[key] = known
         if len(_compiled) > _MOST_COMPILED:
             _compiled.pop(next(iter(_compiled)))
@@ -229,13 +229,13 @@ def _compile(
 def _compile_anew(
     obj: Object,
     build: Callable[[Object, Compiler, Variables], Tree],
-    ground: Ground,
+    bounds: Bounds,
     further: Mapping[str, Type],
 ) -> tuple[Tree, list[Finding]]:
     target = _target(obj)
-    compiler = Compiler(obj, policy_environment(target.kinds, {}, further, ground))
+    compiler = Compiler(obj, policy_environment(target.kinds, {}, further, bounds))
     compiler.findings.extend(_target_findings(obj))
-    variables = _variables(obj, target.kinds, compiler, further, ground)
+    variables = _variables(obj, target.kinds, compiler, further, bounds)
     policy = build(obj, compiler, variables)
     return (None if compiler.failed else policy), compiler.findings
 
@@ -332,7 +332,7 @@ def _common(obj: Object, compiler: Compiler, variables: Variables) -> dict[str, 
 
 
 def _variables(
-    obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further: Mapping[str, Type], ground: Ground
+    obj: Object, kinds: tuple[Kind, ...], compiler: Compiler, further: Mapping[str, Type], bounds: Bounds
 ) -> Variables:
     """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
     programs: dict[str, cel.Program] = {}
@@ -341,7 +341,7 @@ def _variables(
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
         types[variable["name"]] = (program.type if program else None) or DYN
-        compiler.environment = policy_environment(kinds, types, further, ground)
+        compiler.environment = policy_environment(kinds, types, further, bounds)
     return programs
 
 

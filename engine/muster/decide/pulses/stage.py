@@ -25,7 +25,8 @@ from muster.model.times import later
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import PulsePolicy, PulseRule
 from muster.policy.ruled import Ruled
-from muster.policy.scopes import Scopes, generation_of
+from muster.policy.scopes import Scopes
+from muster.policy.variables import generation_of, pulsed
 
 
 def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
@@ -33,7 +34,7 @@ def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
     scopes, failures = Scopes.of(fleet, now), Failures()
     bases: dict[object, dict[str, object]] = {}
 
-    def pulsed(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Decision]:
+    def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Decision]:
         if not policy.target.selects(obj):
             return
         base = bases.get(obj.id)
@@ -45,7 +46,7 @@ def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
             failures.add(policy, failure, obj.id)
 
     for policy in fleet.compiled.pulses:
-        yield from each(fleet.of(*policy.target.kinds), partial(pulsed, policy))
+        yield from each(fleet.of(*policy.target.kinds), partial(asked, policy))
     yield from failures.findings()
 
 
@@ -81,20 +82,10 @@ def _asked(
 ) -> tuple[PulseRule | None, PolicyScope]:
     """The first rule that asks for a pulse, and the scope in which it does."""
     scopes.clock.reset()
-    scope = scopes.for_policy(policy, {**base, "pulsed": _pulsed(base, last)})
+    scope = scopes.for_policy(policy, {**base, "pulsed": pulsed(last, base)})
     if not guards_hold(policy.guards, scope, scopes.clock):
         return None, scope
     return next((r for r in policy.rules if holds(r.when, scope, scopes.clock, r.name, r.at)), None), scope
-
-
-def _pulsed(base: Mapping[str, object], last: Published | None) -> dict[str, object]:
-    """What expressions see of the last pulse. Where nothing is remembered, a generation of which an adapter has
-    reported must have been announced somehow; 0 where none has."""
-    if last is not None:
-        return {"generation": last.generation, "time": last.time, "count": last.count}
-    reports = base["reports"]
-    assert isinstance(reports, list)
-    return {"generation": max((report["observed_generation"] for report in reports), default=0), "count": 0}
 
 
 def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent: Published) -> datetime | None:

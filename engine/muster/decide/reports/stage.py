@@ -30,7 +30,7 @@ from muster.model.kinds import ADAPTER_REPORT
 from muster.model.source import Part
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
-from muster.policy.scopes import cluster_of, generation_of
+from muster.policy.variables import cluster_of, generation_of
 
 _BECAUSE = Because(RULE)
 _KEPT = Because(RULE, text="the report's file is gone; what it said stands as long as the object does")

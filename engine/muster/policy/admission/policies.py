@@ -18,8 +18,8 @@ from muster.model.tree import At, Tree, mapping_at, mappings_at
 from muster.policy.admission.matching import Match
 from muster.policy.admission.messages import matches_nothing, no_authorizer
 from muster.policy.admission.resources import REGISTERED, Resources
-from muster.policy.environments import object_type
 from muster.policy.expressions import Compiler, Text
+from muster.policy.types import object_type
 
 _GVK = ObjectType("kind", {name: Field(STRING, required=True) for name in ("group", "version", "kind")})
 _GVR = ObjectType("resource", {name: Field(STRING, required=True) for name in ("group", "version", "resource")})

@@ -16,9 +16,9 @@ from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree, mapping_at, mappings_at
-from muster.policy.environments import object_type
 from muster.policy.expressions import expression_findings
 from muster.policy.selectors import LabelSelector
+from muster.policy.types import object_type
 
 
 class ClusterView(dict[str, Tree]):

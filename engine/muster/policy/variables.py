@@ -1,0 +1,162 @@
+"""What expressions see of one object: each variable's type beside its value, so that the two cannot drift.
+
+`schemas/README.md` has the table for people. The values are the very trees that loading gave; nothing is copied or
+converted.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster import cel
+from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import CLUSTER_NAME, lease_seconds, standing_seconds
+from muster.fleet.objects import Object
+from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, CLUSTERS, CSR, FLEET, KARMADA_CLUSTER, LEASE, MANAGED_CLUSTER, Kind
+from muster.model.published import Published
+from muster.model.tree import Tree, dig
+from muster.policy.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
+from muster.policy.csr import REQUEST, decoded
+from muster.policy.staleness import reported_conditions
+from muster.policy.types import condition_type, object_type, spec_type
+
+#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
+ACCEPTED = "HubAcceptedManagedCluster"
+#: The variables that map condition types to conditions.
+CONDITION_MAPS = ("reported", "previous", "conditions")
+#: How many there may be, for the estimate of what an expression costs.
+_MOST_CONDITIONS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A fleet as the expressions of one stage see it: what is the same for all objects is looked up once."""
+
+    fleet: Fleet
+    clock: cel.Clock
+    leases: Mapping[str, Tree]
+    adapters: Adapters
+
+    def base(self, obj: Object) -> dict[str, object]:
+        """The variables that every policy sees of an object. `conditions` is this dict's own and may be added to."""
+        name = cluster_of(obj)
+        return {variable: row.value(self, obj, name) for variable, row in VARIABLES.items() if row.is_seen((obj.kind,))}
+
+    def seconds(self, cluster: str) -> int:
+        """How long the lease of a ManagedCluster of this name lasts; 0 where there is none."""
+        id_ = MANAGED_CLUSTER.id(cluster)
+        obj = self.fleet.objects.get(id_)
+        if obj is not None:
+            return lease_seconds(self.fleet, obj, self.leases.get(cluster))
+        return standing_seconds(self.fleet.previous[id_]) if id_ in self.fleet.previous else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name in expressions. `type` is given the kinds of which the policy speaks; `value` what the stage sees, the
+    object, and the name of the cluster that it is or belongs to. `only`: no policy over other kinds sees it."""
+
+    type: Callable[[tuple[Kind, ...]], Type]
+    value: Callable[[Sight, Object, str], object]
+    only: Kind | None = None
+
+    def is_seen(self, kinds: tuple[Kind, ...]) -> bool:
+        """Whether policies over these kinds see it."""
+        return self.only is None or kinds == (self.only,)
+
+
+def cluster_of(obj: Object) -> str:
+    """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
+    if obj.kind in CLUSTERS:
+        return obj.id.name
+    if obj.id.kind == CSR.name:
+        return str(obj.labels.get(CLUSTER_NAME, ""))
+    named = dig(obj.body, "spec", "clusterName")
+    return named if isinstance(named, str) else obj.id.namespace
+
+
+def generation_of(fleet: Fleet, id_: ObjectId) -> int:
+    """The generation that this run decided; 1 for kinds that are not counted."""
+    value = fleet.now(id_, "metadata", "generation")
+    return value if isinstance(value, int) else 1
+
+
+def _conditions(_kinds: tuple[Kind, ...]) -> Type:
+    return MapType(STRING, condition_type(), _MOST_CONDITIONS)
+
+
+def _reported(sight: Sight, obj: Object, name: str) -> dict[str, Tree]:
+    reported = sight.fleet.reported(obj.id)
+    if not reported:
+        return reported
+    ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
+    cluster = next((sight.fleet.objects[id_] for id_ in ids if id_ in sight.fleet.objects), None)
+    return reported_conditions(reported, cluster, sight.leases.get(name), sight.seconds(name), sight.clock)
+
+
+def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
+    """Whether the cluster that the object is or belongs to is accepted: a ManagedCluster has to be, others are."""
+    id_ = MANAGED_CLUSTER.id(cluster)
+    if obj.kind is KARMADA_CLUSTER or (id_ not in sight.fleet.objects and id_ not in sight.fleet.previous):
+        return True
+    return bool(dig(sight.fleet.conditions(id_).get(ACCEPTED), "status") == "True")
+
+
+#: What every policy sees, beside its own `params` and `variables`.
+VARIABLES: Final[Mapping[str, Variable]] = {
+    "self": Variable(
+        lambda kinds: object_type(kinds[0]) if len(kinds) == 1 else DYN,
+        lambda _, obj, __: obj.body,
+    ),
+    "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
+    "leaseDurationSeconds": Variable(lambda _: INT, lambda sight, _, cluster: sight.seconds(cluster)),
+    "reported": Variable(_conditions, _reported),
+    "previous": Variable(_conditions, lambda sight, obj, _: sight.fleet.conditions_before(obj.id)),
+    "conditions": Variable(_conditions, lambda sight, obj, _: sight.fleet.conditions(obj.id)),
+    "reports": Variable(
+        lambda _: ListType(spec_type(ADAPTER_REPORT), MOST_ADAPTERS),
+        lambda sight, obj, _: sight.adapters.reports.get(obj.id, []),
+    ),
+    "adapters": Variable(
+        lambda _: ListType(StringType(max_length=63), MOST_ADAPTERS),
+        lambda sight, obj, _: sight.adapters.required.get(obj.kind, []),
+    ),
+    "updated": Variable(
+        lambda _: TIMESTAMP,
+        lambda sight, obj, _: spec_changed(sight.fleet, obj.id) or sight.clock.now,
+    ),
+    "accepted": Variable(lambda _: BOOL, _accepted),
+    "deleting": Variable(lambda _: BOOL, lambda sight, obj, _: is_deleting(sight.fleet, obj)),
+    "children": Variable(lambda _: ListType(CHILD), lambda sight, obj, _: sight.adapters.children(obj)),
+    "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.fleet, obj.id)),
+    "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.fleet.settings.spec),
+    "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
+    # What policies over requests for certificates see besides: the request as decoded, and the cluster that its label
+    # names, with what muster decided of it; empty where there is none.
+    "csr": Variable(lambda _: REQUEST, lambda _, obj, __: decoded(obj), only=CSR),
+    "cluster": Variable(
+        lambda _: object_type(MANAGED_CLUSTER),
+        lambda sight, _, cluster: sight.fleet.whole(MANAGED_CLUSTER.id(cluster)) or {},
+        only=CSR,
+    ),
+}
+
+#: What PulsePolicies see beside the rest: the last pulse of the policy for the object; before the first without `time`.
+PULSE_VARIABLES: Final[Mapping[str, Type]] = {
+    "pulsed": ObjectType(
+        "pulsed",
+        {"generation": Field(INT, required=True), "time": Field(TIMESTAMP), "count": Field(INT, required=True)},
+    )
+}
+
+
+def pulsed(last: Published | None, base: Mapping[str, object]) -> dict[str, object]:
+    """What expressions see of the last pulse. Where nothing is remembered, a generation of which an adapter has
+    reported must have been announced somehow; 0 where none has."""
+    if last is not None:
+        return {"generation": last.generation, "time": last.time, "count": last.count}
+    reports = base["reports"]
+    assert isinstance(reports, list)
+    return {"generation": max((report["observed_generation"] for report in reports), default=0), "count": 0}
