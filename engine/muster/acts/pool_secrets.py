@@ -28,7 +28,7 @@ def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:
     found = {
         f"Secret/{part.id.namespace}/{name}"
         for part in parts
-        if (part.id.group, part.id.kind) == (CLUSTER_POOL.group, CLUSTER_POOL.name) and not _misses(part)
+        if CLUSTER_POOL.has(part.id) and not _misses(part)
         for _, name in secrets_of(Pool.of(part.id, part.body, deleting=False))
     }
     return sorted(found - told)
@@ -44,7 +44,7 @@ def fleet_part(fleet: Fleet, names: list[str]) -> str | None:
     """Return a file that names Secrets to muster; None where the Fleet has a list, which one file alone can hold."""
     if fleet.settings.get("pools", "externalDependencies"):
         return None
-    own = next((id_ for id_ in sorted(fleet.objects) if (id_.group, id_.kind) == (FLEET.group, FLEET.name)), None)
+    own = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)
     id_: ObjectId = own or FLEET.id("fleet")
     body = {"apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": id_.name},
             "spec": {"pools": {"externalDependencies": names}}}  # fmt: skip

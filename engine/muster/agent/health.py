@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-AVAILABLE: Final = "ManagedClusterConditionAvailable"
+from muster.model.kinds import MANAGED_CLUSTER
+
+AVAILABLE: Final = MANAGED_CLUSTER.headline
 FAILURE_THRESHOLD_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 5.0
 _OK: Final = 200

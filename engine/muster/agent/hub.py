@@ -15,7 +15,7 @@ from muster.fleet.leases import DURATION, LEASE_SECONDS
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
 from muster.gitio.repository import Repository
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.locations import SHARDS, derived_path
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
@@ -124,7 +124,7 @@ def _read(data: bytes, path: str) -> View:
     own = mapping_at(body, "metadata", "annotations").get(DURATION)
     told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
     return View(
-        accepted=status.get("HubAcceptedManagedCluster") == "True",
+        accepted=status.get(ACCEPTED) == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
         lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(told),
     )

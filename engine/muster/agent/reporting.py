@@ -5,7 +5,7 @@ there, by compare-and-swap: whoever loses a race reads again and tries again.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,13 +16,11 @@ from muster.gitio.retry import attempts, jittered
 from muster.gitio.rootref import RootRef, update
 from muster.model.agentref import agent_ref
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
+from muster.model.kinds import ADAPTER_REPORT, NODE_POOL
 from muster.model.times import format_time
 from muster.model.tree import Tree
 from muster.yamlio.writing import file_text
 
-#: What adapters report on, by the name on a command line.
-TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
 _ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0
 
 

@@ -11,7 +11,7 @@ from muster.decide.taints import taint_key, taint_text
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
-from muster.model.kinds import BY_NAME, MANAGED_CLUSTER, PLACEMENT_DECISION, kind_of
+from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER, PLACEMENT_DECISION, kind_of
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The field of a change that no fact tells.
@@ -175,7 +175,7 @@ FACTS: list[Facts] = [
 
 #: The condition by which a kind is judged at a glance, and the word for each status.
 _HEADLINES = {
-    "ManagedCluster": ("ManagedClusterConditionAvailable", {"True": "available", "False": "unavailable"}),
+    "ManagedCluster": (MANAGED_CLUSTER.headline, {"True": "available", "False": "unavailable"}),
     "Cluster": ("Ready", {"True": "ready", "False": "not ready"}),
     "NodePool": ("Ready", {"True": "ready", "False": "not ready"}),
     "AdapterReport": ("Accepted", {"True": "accepted", "False": "discarded"}),
@@ -257,7 +257,7 @@ def _word(change: Change) -> str | None:
         return {"True": "reconciled", "False": "not reconciled"}.get(change.after, change.after)
     if change.field == "report" and change.after:
         return "accepted"
-    if change.field == "condition HubAcceptedManagedCluster" and change.after:
+    if change.field == f"condition {ACCEPTED}" and change.after:
         return "accepted" if change.after == "True" else "denied"
     if change.field == "deletion" and change.after:
         return "being deleted"

@@ -136,6 +136,6 @@ def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:
     """
     before = None if base is None else assemble(base)
     fleet = validate(assemble(snapshot), before)
-    if fleet.settings.obeyed and any((id_.group, id_.kind) == (FLEET.group, FLEET.name) for id_ in fleet.broken):
+    if fleet.settings.obeyed and any(FLEET.has(id_) for id_ in fleet.broken):
         fleet = validate(assemble(snapshot, obeying=False), before)  # its error is none that assembling can see
     return fleet

@@ -39,7 +39,7 @@ def _left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
 def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:
     found: dict[ObjectId, set[str]] = {}
     for id_ in fleet.decided:
-        if (id_.group, id_.kind) != (PLACEMENT_DECISION.group, PLACEMENT_DECISION.name):
+        if not PLACEMENT_DECISION.has(id_):
             continue
         labels = fleet.now(id_, "metadata", "labels") or {}
         entries: list[Tree] = fleet.now(id_, "status", "decisions") or []

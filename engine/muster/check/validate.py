@@ -28,15 +28,16 @@ from muster.fleet.vocabulary import NAMES, seed_name, type_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
+    ALL,
     CLUSTER_DEPLOYMENT,
     CLUSTER_TAINT_POLICY,
-    CLUSTERS,
     CONDITION_POLICY,
     KARMADA_CLUSTER,
     PLACEMENT,
     PULSE_POLICY,
     REMEDY,
     TAINT_POLICY,
+    is_cluster,
 )
 from muster.model.source import Layer
 from muster.policy.admission.policies import compile_admissions
@@ -57,16 +58,6 @@ from muster.policy.remedies import Remedy, compile_remedy
 from muster.policy.ruled import Ruled
 
 _P = TypeVar("_P")
-
-#: Decided without a policy: by registration and the fleet-wide stages, and what agents are expected to report.
-_ALWAYS_KNOWN = frozenset((
-    "HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable",
-    "ManagedClusterConditionClockSynced", "ClusterCertificateRotated", "Deleting",
-    "CompleteAPIEnablements", "Applied", "Health", "Finalized",
-    "Hibernating", "Ready", "Provisioned", "ProvisionStopped", "ProvisionFailed", "AuthenticationFailure",
-    "ClusterOperatorsDegraded", "Unreachable",
-))  # fmt: skip
-_CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
 def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
@@ -206,14 +197,15 @@ def _compiled(
 
 def known_conditions(fleet: Fleet) -> frozenset[str]:
     """The condition types that some policy decides, registration decides, or anything in the fleet reports."""
+    always = {type_ for kind in ALL for type_ in (kind.headline, *kind.conditions)}
     decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
     reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}
     derived = {type_ for id_ in fleet.previous for type_ in fleet.conditions_before(id_)}
-    return frozenset((decided | reported | derived | _ALWAYS_KNOWN) - {""})
+    return frozenset((decided | reported | derived | always) - {""})
 
 
 def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
-    known = {id_.name for id_ in fleet.objects if (id_.group, id_.kind) in _CLUSTER_KINDS}
+    known = {id_.name for id_ in fleet.objects if is_cluster(id_)}
     remedies = []
     for obj in fleet.of(REMEDY):
         remedy, found = _compiled(obj, partial(compile_remedy, obj))

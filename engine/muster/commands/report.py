@@ -106,7 +106,7 @@ def _pushed(repo: Path, cluster: str, body: Tree, remote: str) -> str:
 
 def _target(target: str | None, cluster: str | None, asked: Tree) -> tuple[Any, str]:
     """The object and its cluster: as given, else as the event says."""
-    from muster.agent.reporting import TARGETS
+    from muster.model.kinds import TARGETS
     from muster.model.names import did_you_mean
 
     kind_name, _, name = (target or "").partition("/")

@@ -16,7 +16,7 @@ from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON
 
-_OF_CLUSTER: Final[Path] = ("status", "conditions", ("ManagedClusterConditionAvailable",))
+_OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
 _AVAILABLE: Final = "Available"
 _BECAUSE = Because("add-ons", text="its cluster is Unknown, and so is the add-on")
 

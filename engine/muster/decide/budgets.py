@@ -19,7 +19,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER, is_cluster
 from muster.model.times import LAST, format_time, later, try_duration, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.overrides import Override, override_of
@@ -29,13 +29,9 @@ from muster.policy.selectors import LabelSelector
 STATE = ("status", "muster", "budgets")
 #: The name of the Fleet that carries fleet-wide conditions where no repository names one.
 DEFAULT_FLEET = "fleet"
-#: The condition by which a cluster is judged. Unknown means: nothing is heard of it.
-HEADLINES: Mapping[str, str] = {"ManagedCluster": "ManagedClusterConditionAvailable", "Cluster": "Ready"}
 
 #: On the derived part of a cluster that has never been available (`muster.decide.first_day`).
 NEVER_AVAILABLE = "muster.dev/never-available"
-
-_CLUSTER_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +108,7 @@ def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
     """
     found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
     for id_ in fleet.broken:
-        if (id_.group, id_.kind) == (DISRUPTION_BUDGET.group, DISRUPTION_BUDGET.name) and id_ in fleet.objects:
+        if DISRUPTION_BUDGET.has(id_) and id_ in fleet.objects:
             builtin = builtin_objects().get(id_)
             budget = Budget.parse(fleet.objects[id_], builtin.spec if builtin else {})
             found.append(replace(budget, override=None))
@@ -127,7 +123,7 @@ def sound_override(fleet: Fleet, id_: ObjectId) -> Override | None:
 
 def fleet_id(fleet: Fleet) -> ObjectId:
     """The id of the Fleet whose status speaks for all clusters: the repository's, else the default one."""
-    own = sorted(id_ for id_ in fleet.objects if (id_.group, id_.kind) == (FLEET.group, FLEET.name))
+    own = sorted(id_ for id_ in fleet.objects if FLEET.has(id_))
     return own[0] if own else FLEET.id(DEFAULT_FLEET)
 
 
@@ -157,7 +153,7 @@ def population(fleet: Fleet) -> tuple[Object, ...]:
 def kept_clusters(fleet: Fleet) -> Iterator[Object]:
     """Yield the broken clusters that budgets count. Of one that its file has lost only what was derived is known."""
     for id_ in fleet.broken:
-        if (id_.group, id_.kind) not in _CLUSTER_KINDS or never_available(fleet, id_):
+        if not is_cluster(id_) or never_available(fleet, id_):
             continue
         obj = fleet.objects.get(id_)
         if obj is not None and "spec" in obj.body and not is_left_alone(id_, obj.parts, fleet.previous.get(id_)):
@@ -172,12 +168,12 @@ def was_in_service(fleet: Fleet, id_: ObjectId) -> bool:
     before = fleet.conditions_before(id_)
     if "Deleting" in before:
         return False
-    return id_.kind != MANAGED_CLUSTER.name or dig(before.get("HubAcceptedManagedCluster"), "status") == "True"
+    return id_.kind != MANAGED_CLUSTER.name or dig(before.get(ACCEPTED), "status") == "True"
 
 
 def headline(fleet: Fleet, obj: Object) -> str:
     """The status of the condition by which a cluster is judged; empty where it has none."""
-    decided = fleet.now(obj.id, "status", "conditions", (HEADLINES.get(obj.id.kind, ""),))
+    decided = fleet.now(obj.id, "status", "conditions", (obj.kind.headline,))
     status = dig(decided, "status")
     return status if isinstance(status, str) else ""
 
@@ -308,7 +304,7 @@ class Allowance:
 
     @staticmethod
     def _is_cluster(id_: ObjectId) -> bool:
-        return (id_.group, id_.kind) in _CLUSTER_KINDS
+        return is_cluster(id_)
 
 
 def allowance(fleet: Fleet, now: datetime) -> Allowance:

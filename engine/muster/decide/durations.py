@@ -29,7 +29,7 @@ from muster.fleet.leases import (
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at
 
 _BECAUSE: Final = Because("durations", text="its agent renews the lease as often as this says")
@@ -72,7 +72,7 @@ def _shortened(fleet: Fleet, obj: Object, lease: Tree, seconds: int, now: dateti
 def _before(fleet: Fleet, obj: Object, seconds: int) -> int:
     """How long the lease lasted at the last run; as now, where that cannot be told."""
     previous = fleet.previous.get(obj.id)
-    if fleet.conditions_before(obj.id).get("HubAcceptedManagedCluster", {}).get("status") != "True":
+    if fleet.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
         return seconds
     digest = dig(previous, "metadata", "annotations", DIGEST)
     known = standing_seconds(previous)

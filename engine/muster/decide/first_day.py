@@ -12,14 +12,14 @@ protection in the middle of an outage.
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.budgets import HEADLINES, NEVER_AVAILABLE, headline, in_service
-from muster.decide.registration import ACCEPTED, JOINED
+from muster.decide.budgets import NEVER_AVAILABLE, headline, in_service
+from muster.decide.registration import JOINED
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.tree import dig, mapping_at
 from muster.policy.ruled import Ruled
 
@@ -31,16 +31,14 @@ _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 def stage(fleet: Ruled, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember which clusters have never been available."""
-    judged = {kind.name for policy in fleet.compiled.conditions for kind in policy.target.kinds
-              if policy.type == HEADLINES.get(kind.name)}  # fmt: skip
+    judged = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds
+              if policy.type == kind.headline}  # fmt: skip
 
     def remembered(obj: Object) -> Iterator[Decision]:
         recorded = NEVER_AVAILABLE in mapping_at(fleet.previous.get(obj.id), *map(str, _PATH))
         # Where no policy of the fleet says whether clusters of a kind are available, all of them count.
         waiting = (
-            obj.id.kind in judged
-            and (in_service(obj) or recorded)
-            and not _was_available(fleet, obj, recorded=recorded)
+            obj.kind in judged and (in_service(obj) or recorded) and not _was_available(fleet, obj, recorded=recorded)
         )
         if waiting:
             annotations = {**mapping_at(fleet.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
@@ -68,7 +66,7 @@ def _is_healthy(fleet: Fleet, obj: Object) -> bool:
     """
     status = headline(fleet, obj)
     reported = fleet.reported(obj.id)
-    if status == "True" or dig(reported.get(HEADLINES[obj.id.kind]), "status") == "True":
+    if status == "True" or dig(reported.get(obj.kind.headline), "status") == "True":
         return True
     said = {**reported, **fleet.conditions(obj.id)}
     return not status and any(

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.reports import TARGETS, required_adapters
+from muster.fleet.reports import required_adapters
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT
+from muster.model.kinds import ADAPTER_REPORT, TARGETS
 from muster.model.published import Published
 from muster.model.times import format_time, try_time
 from muster.model.tree import dig
@@ -55,8 +55,7 @@ def creations(fleet: Fleet, now: datetime) -> Iterator[Decision]:
 def _uses_adapters(fleet: Fleet) -> bool:
     if any(required_adapters(fleet, kind) for kind in TARGETS.values()):
         return True
-    reports = (ADAPTER_REPORT.group, ADAPTER_REPORT.name)
-    return any((id_.group, id_.kind) == reports for ids in (fleet.objects, fleet.previous) for id_ in ids)
+    return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)
 
 
 def of_this(fleet: Fleet, id_: ObjectId, last: Published | None) -> Published | None:

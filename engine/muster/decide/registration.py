@@ -23,11 +23,10 @@ from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cl
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
 
-ACCEPTED = "HubAcceptedManagedCluster"
 JOINED = "ManagedClusterJoined"
 _BECAUSE = Because("registration")
 _AUTOMATIC = Because("registration", text="the Fleet accepts clusters of which nobody has said anything else")

@@ -23,14 +23,13 @@ from muster.fleet.messages import finding
 from muster.model.decision import Because, Held
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS
+from muster.model.kinds import is_cluster
 from muster.policy.overrides import override_of
 
 #: How a held removal is called among the held effects.
 EFFECT: Final = "removal"
 TRAILER: Final = "Muster-Allow-Removal"
 
-_KINDS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 _ALLOWANCE = re.compile(r"(?:(\d{1,9})|all|yes)\b.*", re.IGNORECASE | re.DOTALL)
 _MOST_NAMED = 10
 
@@ -57,7 +56,7 @@ class Removals:
 
 def removals(fleet: Fleet, now: datetime) -> Removals:
     """Return which clusters nobody declares any more, and whether a budget holds their removal."""
-    known = (id_ for id_ in fleet.previous if (id_.group, id_.kind) in _KINDS and was_in_service(fleet, id_))
+    known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
     # Newcomers count: what stands on the next run must be judged as it was on this one.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.registration import ACCEPTED
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -20,7 +19,7 @@ from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.model.tree import Tree, mapping_at
 from muster.policy.facets import Facets
 from muster.policy.selectors import LabelSelector
@@ -109,7 +108,7 @@ def _over(written: Tree, wanted: Tree) -> Tree:
 
 
 def _is_set(id_: ObjectId) -> bool:
-    return (id_.group, id_.kind) == (MANAGED_CLUSTER_SET.group, MANAGED_CLUSTER_SET.name)
+    return MANAGED_CLUSTER_SET.has(id_)
 
 
 def was_denied(fleet: Fleet, id_: ObjectId) -> bool:
@@ -131,7 +130,7 @@ def _is_lost(fleet: Fleet, id_: ObjectId) -> bool:
     """Whether a cluster of the last run is broken in such a way that nobody knows its labels."""
     obj = fleet.objects.get(id_)
     unknown = obj is None or "spec" not in obj.body
-    return (id_.group, id_.kind) == (MANAGED_CLUSTER.group, MANAGED_CLUSTER.name) and unknown and id_ in fleet.previous
+    return MANAGED_CLUSTER.has(id_) and unknown and id_ in fleet.previous
 
 
 def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import Settings
 from muster.model.ids import ObjectId
-from muster.model.kinds import FLEET, MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mappings_at
 
@@ -31,7 +31,7 @@ def with_automatic_acceptance(
     """Return the objects, those clusters accepted that the fleet's settings accept, now or before."""
     found = dict(objects)
     for id_, obj in objects.items():
-        if (id_.group, id_.kind) == (MANAGED_CLUSTER.group, MANAGED_CLUSTER.name) and not _answered(obj):
+        if MANAGED_CLUSTER.has(id_) and not _answered(obj):
             if not (settings.auto_accept or dig(previous.get(id_), "metadata", "annotations", ACCEPTED_ON)):
                 continue
             if not obj.deleting and isinstance(obj.body.get("spec", {}), dict):
@@ -46,7 +46,7 @@ def automatic(obj: Object) -> bool:
 
 def removed_before(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
     """The clusters that people had removed by the last run, and whose agents still spoke."""
-    fleets = (body for id_, body in previous.items() if (id_.group, id_.kind) == (FLEET.group, FLEET.name))
+    fleets = (body for id_, body in previous.items() if FLEET.has(id_))
     return frozenset(name for body in fleets for name in dig(body, *REMOVED) or () if isinstance(name, str))
 
 
@@ -55,13 +55,13 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: C
 
     What an agent asked for when it registered does not declare a cluster that people have removed, or lost.
     """
-    if (id_.group, id_.kind) != (MANAGED_CLUSTER.group, MANAGED_CLUSTER.name):
+    if not MANAGED_CLUSTER.has(id_):
         return False
     if any(not part.source.ref and "spec" in part.body for part in parts):
         return False
     if id_.name in removed:
         return True
-    accepted = by_type(mappings_at(before, "status", "conditions")).get("HubAcceptedManagedCluster")
+    accepted = by_type(mappings_at(before, "status", "conditions")).get(ACCEPTED)
     return dig(accepted, "status") == "True" and dig(before, "metadata", "annotations", ACCEPTED_ON) is None
 
 

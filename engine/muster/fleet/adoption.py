@@ -20,6 +20,7 @@ from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, type_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
+    ACCEPTED,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_DEPLOYMENT_CUSTOMIZATION,
@@ -41,7 +42,7 @@ from muster.model.kinds import (
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
-_OF_REGISTRATION = frozenset(("HubAcceptedManagedCluster", "ManagedClusterJoined", "Deleting"))
+_OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
 PROVISIONED = frozenset(("installed", "clusterMetadata"))
@@ -118,7 +119,7 @@ class Deciders:
 
 def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
     """The objects of a kind by id. Only these are sorted: policies are few, and a fleet's objects are many."""
-    ids = sorted(id_ for id_ in objects if (id_.group, id_.kind) == (kind.group, kind.name))
+    ids = sorted(id_ for id_ in objects if kind.has(id_))
     return (objects[id_] for id_ in ids)
 
 

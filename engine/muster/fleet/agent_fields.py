@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.fleet.leases import CLUSTER_NAME
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
+from muster.model.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mapping_at
 
@@ -26,8 +26,8 @@ LONGEST_PROPOSED_SECONDS: Final = 3600
 #: On a live hub these decide over the life of an object.
 _LIFE: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
 #: What the hub decides of a cluster; an agent that reports it repeats what it read, or lies.
-_DECIDED_CONDITIONS: Final = frozenset((
-    "HubAcceptedManagedCluster", "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
+DECIDED_CONDITIONS: Final = frozenset((
+    ACCEPTED, "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
 ))  # fmt: skip
 _DECIDED_STATUS: Final = frozenset(("muster", "remedyActions"))
 
@@ -137,7 +137,7 @@ def _status(part: Part, status: Mapping[str, Tree], refused: list[str]) -> Tree:
 def _decided(condition: Tree) -> str:
     """The condition's type where it is for the hub to decide."""
     type_ = dig(condition, "type")
-    return type_ if isinstance(type_, str) and type_ in _DECIDED_CONDITIONS else ""
+    return type_ if isinstance(type_, str) and type_ in DECIDED_CONDITIONS else ""
 
 
 def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Cut:

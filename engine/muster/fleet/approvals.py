@@ -19,7 +19,7 @@ from muster.fleet.objects import Object, by_type
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import CSR, MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which.
@@ -27,7 +27,6 @@ DECIDED = ("status", "muster", "decided")
 WORDS = ("Approved", "Denied")
 #: On what a person says of a request: the digest of the request that is meant.
 MEANT = "muster.dev/request-digest"
-_ACCEPTED = "HubAcceptedManagedCluster"
 _NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
 
 
@@ -74,7 +73,7 @@ def with_bound_decisions(
     kept, known = dict(objects), dict(previous)
     findings: list[Finding] = []
     for id_, obj in objects.items():
-        if (id_.group, id_.kind) != (CSR.group, CSR.name):
+        if not CSR.has(id_):
             continue
         before, digest = previous.get(id_), request_digest(obj)
         if dig(before, *DECIDED, "request") not in (None, digest):
@@ -96,7 +95,7 @@ def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
     """Whether a cluster was in the fleet and is not accepted any more."""
     obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
     accepted = obj is not None and obj.spec.get("hubAcceptsClient") is True
-    return not accepted and _ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
+    return not accepted and ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
 
 
 def _says(obj: Object, type_: str) -> bool:

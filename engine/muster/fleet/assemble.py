@@ -34,7 +34,7 @@ from muster.model.snapshot import Snapshot, authors_of
 from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
-_DECLARED = frozenset((kind.group, kind.name) for kind in (*CLUSTERS, CSR))
+_DECLARED = (*CLUSTERS, CSR)
 
 
 def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
@@ -132,9 +132,9 @@ def _declared(id_: ObjectId, parts: Iterable[Part], previous: Tree) -> bool:
 
     A ClusterDeployment is declared by a person, or by muster for a pool: then its inputs are reports.
     """
-    if (id_.group, id_.kind) == (CLUSTER_DEPLOYMENT.group, CLUSTER_DEPLOYMENT.name):
+    if CLUSTER_DEPLOYMENT.has(id_):
         return any(dig(body, "spec", "clusterName") for body in (previous, *(part.body for part in parts)))
-    return (id_.group, id_.kind) not in _DECLARED or any("spec" in part.body for part in parts)
+    return kind_of(id_) not in _DECLARED or any("spec" in part.body for part in parts)
 
 
 def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Finding]:

@@ -89,7 +89,7 @@ class Fleet:
 
         Parameters that the Fleet sets are in them.
         """
-        builtin = (obj for id_, obj in self.builtin.items() if (id_.group, id_.kind) == (kind.group, kind.name))
+        builtin = (obj for id_, obj in self.builtin.items() if kind.has(id_))
         found = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
         return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in found)
 
@@ -99,7 +99,7 @@ class Fleet:
 
     def uncertain(self, kind: Kind) -> bool:
         """Whether an object of this kind is broken, or may be in a file that could not be read."""
-        return self.unidentified or any((id_.group, id_.kind) == (kind.group, kind.name) for id_ in self.broken)
+        return self.unidentified or any(kind.has(id_) for id_ in self.broken)
 
     # -- what the last run derived
 

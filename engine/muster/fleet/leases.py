@@ -61,7 +61,7 @@ def effective_leases(fleet: Fleet) -> Mapping[str, Tree]:
     derived = {
         id_.namespace: {"spec": {path[1]: d.value for path, d in decisions.items() if path[0] == "spec"}}
         for id_, decisions in fleet.decided.items()
-        if (id_.group, id_.kind, id_.name) == (LEASE.group, LEASE.name, LEASE_NAME)
+        if LEASE.has(id_) and id_.name == LEASE_NAME
     }
     return {**derived, **leases_by_cluster(fleet)}
 

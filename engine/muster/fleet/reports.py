@@ -11,12 +11,9 @@ from datetime import datetime
 
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
+from muster.model.kinds import ADAPTER_REPORT, TARGETS, Kind
 from muster.model.times import parse_time, try_time
 from muster.model.tree import Tree, dig, mappings_at
-
-#: What adapters report on, by the name that `spec.resource.kind` has for it.
-TARGETS: Mapping[str, Kind] = {kind.name: kind for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL)}
 
 #: The field of a condition that the store fills in.
 _SINCE = "last_transition_time"
@@ -95,7 +92,7 @@ def remembered(fleet: Fleet) -> Mapping[tuple[ObjectId, str], Accepted]:
     """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
     found: dict[tuple[ObjectId, str], Accepted] = {}
     for id_, body in fleet.previous.items():
-        if (id_.group, id_.kind) != (ADAPTER_REPORT.group, ADAPTER_REPORT.name):
+        if not ADAPTER_REPORT.has(id_):
             continue
         accepted = _read(id_, dig(body, "status", "muster"))
         if accepted is None:
@@ -131,7 +128,7 @@ def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
     """The payloads that count as this run decided, by object, sorted by adapter: what expressions see as `reports`."""
     found: dict[ObjectId, list[Tree]] = {}
     for id_, decisions in fleet.decided.items():
-        if (id_.group, id_.kind) != (ADAPTER_REPORT.group, ADAPTER_REPORT.name):
+        if not ADAPTER_REPORT.has(id_):
             continue
         decision = decisions.get(("status", "muster"))
         if decision is None or decision.value is None:

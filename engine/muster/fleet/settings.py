@@ -102,11 +102,11 @@ def settings_of(
     `obeying` False: the Fleet has an error that others have found. `unidentified`: a file could not be read that may
     hold it.
     """
-    fleets = [obj for id_, obj in sorted(objects.items()) if _is_fleet(id_)]
+    fleets = [obj for id_, obj in sorted(objects.items()) if FLEET.has(id_)]
     if len(fleets) == 1 and obeying and fleets[0].id not in broken and is_sound(FLEET, fleets[0].body):
         return Settings(fleets[0].spec), []
-    recorded = [id_ for id_ in sorted(previous) if _is_fleet(id_)]
-    if not fleets and not any(map(_is_fleet, broken)) and not (unidentified and recorded):
+    recorded = [id_ for id_ in sorted(previous) if FLEET.has(id_)]
+    if not fleets and not any(map(FLEET.has, broken)) and not (unidentified and recorded):
         return DEFAULTS, []
     findings = []
     for extra in fleets[1:]:
@@ -122,7 +122,3 @@ def recorded(settings: Settings) -> Tree:
     pulses = {name: value for name, value in mapping_at(settings.spec, "pulses").items() if name != "sinks"}
     rest = {name: value for name, value in settings.spec.items() if name != "pulses"}
     return {**rest, **({"pulses": pulses} if pulses else {})}
-
-
-def _is_fleet(id_: ObjectId) -> bool:
-    return (id_.group, id_.kind) == (FLEET.group, FLEET.name)

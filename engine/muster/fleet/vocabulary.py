@@ -18,8 +18,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CONDITION_POLICY,
     KARMADA_CLUSTER,
-    MANAGED_CLUSTER,
-    NODE_POOL,
+    TARGETS,
 )
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
@@ -31,7 +30,6 @@ _SEED: Final = {today: seed for seed, today in _TODAY.items()}
 #: What these conditions are called, in either vocabulary.
 NAMES: Final = frozenset((*_TODAY, *_SEED))
 _SPEAK: Final = frozenset((*_DECIDED, "adapters-pulses"))
-_KINDS: Final = frozenset((kind.group, kind.name) for kind in (MANAGED_CLUSTER, KARMADA_CLUSTER, NODE_POOL))
 #: How policies read conditions of the object, as opposed to those of adapters' reports.
 _READ: Final = (
     re.compile(r"(?P<before>\b(?:previous|conditions)(?:\[|, )')(?P<name>Available|Ready)(?P<after>')"),
@@ -76,8 +74,7 @@ def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[Ob
 
     A policy of the fleet's that replaces a built-in one says itself what its condition is called.
     """
-    group_kind = (CONDITION_POLICY.group, CONDITION_POLICY.name)
-    in_force = {obj.id.name: obj.spec.get("type") for obj in policies if (obj.id.group, obj.id.kind) == group_kind}
+    in_force = {obj.id.name: type_of(obj) for obj in policies if CONDITION_POLICY.has(obj.id)}
     names = {}
     for policy, seed in _DECIDED.items():
         if in_force.get(policy) == seed:
@@ -87,7 +84,7 @@ def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[Ob
     renamed = {
         id_: _renamed(id_, body, names)
         for id_, body in previous.items()
-        if (id_.group, id_.kind) in _KINDS
+        if id_.kind in TARGETS
         and any(condition.get("type") in names for condition in mappings_at(body, "status", "conditions"))
     }
     return {**previous, **renamed} if renamed else previous

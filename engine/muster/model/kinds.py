@@ -34,7 +34,9 @@ class Kind:
     `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other
     list is atomic; `counted` kinds get a generation, for which the fields of `spec` that
     are named in `of_hub` do not count; `reported` names the top-level fields that an agent may write for its own
-    cluster through an agent ref.
+    cluster through an agent ref. `headline` is the type of the condition by which a cluster is judged, Unknown meaning
+    that nothing is heard of it; `conditions` are further types that muster decides without a policy, or reporters of
+    the kind are expected to give.
     """
 
     group: str
@@ -46,6 +48,8 @@ class Kind:
     counted: bool = False
     of_hub: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
+    headline: str = ""
+    conditions: tuple[str, ...] = ()
 
     @property
     def schema(self) -> str:
@@ -61,6 +65,13 @@ class Kind:
         """The id of this kind's object of that name."""
         return ObjectId(self.group, self.name, namespace, name)
 
+    def has(self, id_: ObjectId) -> bool:
+        """Whether an object is of this kind."""
+        return id_.kind == self.name and id_.group == self.group
+
+
+#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
+ACCEPTED = "HubAcceptedManagedCluster"
 
 _OCM = "cluster.open-cluster-management.io"
 _HIVE = "hive.openshift.io"
@@ -71,10 +82,12 @@ _ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
 MANAGED_CLUSTER = Kind(
     _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
     of_hub=("hubAcceptsClient", "leaseDurationSeconds", "taints"), reported=("metadata", "spec", "status"),
+    headline="ManagedClusterConditionAvailable",
+    conditions=(ACCEPTED, "ManagedClusterJoined", "ManagedClusterConditionClockSynced", "Deleting"),
 )  # fmt: skip
 KARMADA_CLUSTER = Kind(
     "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_KARMADA_LISTS, counted=True,
-    of_hub=("taints",), reported=("status",),
+    of_hub=("taints",), reported=("status",), headline="Ready", conditions=("CompleteAPIEnablements",),
 )  # fmt: skip
 LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))
 CSR = Kind(
@@ -93,6 +106,7 @@ MANAGED_CLUSTER_ADD_ON = Kind(
     "ManagedClusterAddOn",
     "managedclusteraddons",
     namespaced=True,
+    conditions=("ClusterCertificateRotated",),
 )
 MANIFEST_WORK = Kind("work.open-cluster-management.io", ("v1",), "ManifestWork", "manifestworks", namespaced=True)
 ADD_ON_PLACEMENT_SCORE = Kind(
@@ -111,8 +125,12 @@ ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointsli
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
 CLUSTER_DEPLOYMENT = Kind(
-    _HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True, reported=("spec", "status")
-)
+    _HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True, reported=("spec", "status"),
+    conditions=(
+        "Hibernating", "Ready", "Provisioned", "ProvisionStopped", "ProvisionFailed", "AuthenticationFailure",
+        "ClusterOperatorsDegraded", "Unreachable",
+    ),
+)  # fmt: skip
 CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
 CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
     _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
@@ -129,8 +147,9 @@ TAINT_POLICY = Kind(_MUSTER, ("v1alpha1",), "TaintPolicy", "taintpolicies")
 PULSE_POLICY = Kind(_MUSTER, ("v1alpha1",), "PulsePolicy", "pulsepolicies")
 DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
 ADAPTER_REPORT = Kind(
-    _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec")
-)
+    _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec"),
+    conditions=("Applied", "Health", "Finalized"),
+)  # fmt: skip
 NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
 POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 
@@ -146,6 +165,8 @@ ALL: tuple[Kind, ...] = (
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
 CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
+#: What adapters report on, by the name that `spec.resource.kind` has for it.
+TARGETS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (*CLUSTERS, NODE_POOL)})
 
 #: The effects that a cluster of each kind takes, by the kind's name. Karmada's API server refuses `PreferNoSchedule`.
 TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -162,6 +183,11 @@ BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL}
 def kind_of(id_: ObjectId) -> Kind:
     """Return the registry's entry for an id. KeyError for a kind that is not in it."""
     return BY_GROUP_KIND[id_.group, id_.kind]
+
+
+def is_cluster(id_: ObjectId) -> bool:
+    """Whether an object is a cluster."""
+    return any(kind.has(id_) for kind in CLUSTERS)
 
 
 def list_keys_of(id_: ObjectId) -> ListKeys:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.fleet.adoption import PROVISIONED, Deciders, decided_by_hub
+from muster.fleet.agent_fields import DECIDED_CONDITIONS
 from muster.fleet.derived import in_order
 from muster.fleet.derived_parts import countable
 from muster.fleet.merge import element_key
@@ -34,10 +35,7 @@ _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
 #: Conditions of a ManagedCluster that the hub alone writes; the agent's own are the others. That it joined its agent
 #: says once, and need not say again: it stays known when the agent's report goes.
-_OF_THE_HUB: Final = frozenset((
-    "Deleting", "HubAcceptedManagedCluster", "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced",
-    "ManagedClusterJoined",
-))  # fmt: skip
+_OF_THE_HUB: Final = DECIDED_CONDITIONS | {"ManagedClusterJoined"}
 #: What the hub writes into the agent's condition when the agent is silent.
 _SILENCE: Final = "ManagedClusterLeaseUpdateStopped"
 

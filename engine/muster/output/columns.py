@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
@@ -96,7 +97,7 @@ def taint_text(taint: Tree) -> str:
 
 
 def _accepted(body: Tree, _now: datetime) -> str:
-    status = condition(body, "HubAcceptedManagedCluster").get("status")
+    status = condition(body, ACCEPTED).get("status")
     return {"True": "yes", "False": "denied"}.get(str(status), "no")
 
 
@@ -105,7 +106,7 @@ def _renewed(body: Tree, now: datetime) -> str:
     return "never" if moment is None else age(moment, now)
 
 
-_AVAILABLE = "ManagedClusterConditionAvailable"
+_AVAILABLE = MANAGED_CLUSTER.headline
 _NAME = Column("NAME", _text("metadata", "name"))
 _NAMESPACE = Column("NAMESPACE", _text("metadata", "namespace"))
 
@@ -166,7 +167,7 @@ def _available(*path: str) -> Callable[[Tree, datetime], str]:
 
 def _once_accepted(cell: Callable[[Tree, datetime], str]) -> Callable[[Tree, datetime], str]:
     """What is claimed of a cluster only once it was let in: until then nobody vouches for what its agent says."""
-    return lambda body, now: cell(body, now) if condition(body, "HubAcceptedManagedCluster") else "-"
+    return lambda body, now: cell(body, now) if condition(body, ACCEPTED) else "-"
 
 
 def _age(*path: str) -> Callable[[Tree, datetime], str]:

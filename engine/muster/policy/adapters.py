@@ -10,9 +10,9 @@ from datetime import datetime
 from muster.cel.types import BOOL, STRING, Field, ListType, ObjectType, StringType
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.reports import TARGETS, accepted_by_target, required_adapters
+from muster.fleet.reports import accepted_by_target, required_adapters
 from muster.model.ids import ObjectId
-from muster.model.kinds import NODE_POOL, Kind, kind_of
+from muster.model.kinds import NODE_POOL, TARGETS, Kind, kind_of
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 

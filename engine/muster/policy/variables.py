@@ -14,7 +14,17 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, lease_seconds, standing_seconds
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, CLUSTERS, CSR, FLEET, KARMADA_CLUSTER, LEASE, MANAGED_CLUSTER, Kind
+from muster.model.kinds import (
+    ACCEPTED,
+    ADAPTER_REPORT,
+    CLUSTERS,
+    CSR,
+    FLEET,
+    KARMADA_CLUSTER,
+    LEASE,
+    MANAGED_CLUSTER,
+    Kind,
+)
 from muster.model.published import Published
 from muster.model.tree import Tree, dig
 from muster.policy.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
@@ -22,8 +32,6 @@ from muster.policy.csr import REQUEST, decoded
 from muster.policy.staleness import reported_conditions
 from muster.policy.types import condition_type, object_type, spec_type
 
-#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
-ACCEPTED = "HubAcceptedManagedCluster"
 #: The variables that map condition types to conditions.
 CONDITION_MAPS = ("reported", "previous", "conditions")
 #: How many there may be, for the estimate of what an expression costs.

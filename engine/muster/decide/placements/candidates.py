@@ -95,7 +95,7 @@ class Candidates:
     def doubtful_namespaces(self) -> frozenset[str]:
         """The namespaces of bindings whose file has an error."""
         kind = MANAGED_CLUSTER_SET_BINDING
-        return frozenset(id_.namespace for id_ in self.fleet.broken if (id_.group, id_.kind) == (kind.group, kind.name))
+        return frozenset(id_.namespace for id_ in self.fleet.broken if kind.has(id_))
 
     def uncertain(self, name: str) -> bool:
         """Whether nobody knows what the cluster should be: it is broken, or may be in a file that cannot be read."""

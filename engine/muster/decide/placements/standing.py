@@ -32,7 +32,7 @@ def standing_shards(fleet: Fleet) -> Mapping[ObjectId, tuple[Shard, ...]]:
     """Return the last run's decisions by Placement, in the order of their groups and names."""
     found: dict[ObjectId, list[Shard]] = {}
     for id_, body in fleet.previous.items():
-        if (id_.group, id_.kind) != (PLACEMENT_DECISION.group, PLACEMENT_DECISION.name):
+        if not PLACEMENT_DECISION.has(id_):
             continue
         owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)
         if isinstance(owner, str) and owner:

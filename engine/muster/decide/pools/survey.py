@@ -99,12 +99,7 @@ def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
 
 def _ids(fleet: Fleet, kind: Kind) -> Iterator[ObjectId]:
     """Every object of a kind in the inputs or in the last run's derived part, sorted."""
-    ids = {
-        id_
-        for ids in (fleet.objects, fleet.previous)
-        for id_ in ids
-        if (id_.group, id_.kind) == (kind.group, kind.name)
-    }
+    ids = {id_ for ids in (fleet.objects, fleet.previous) for id_ in ids if kind.has(id_)}
     return iter(sorted(ids))
 
 

@@ -16,7 +16,6 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.reports import (
     RULE,
-    TARGETS,
     Accepted,
     accept,
     remembered,
@@ -26,7 +25,7 @@ from muster.fleet.reports import (
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT
+from muster.model.kinds import ADAPTER_REPORT, TARGETS
 from muster.model.source import Part
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
