@@ -5,6 +5,7 @@ import pytest
 from muster.acts.message import commit_message
 from muster.answers.change import Change
 from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.facts import Fact
 from muster.answers.settle import settle
 from muster.gitio.errors import RepositoryError, explain
 from muster.model.kinds import MANAGED_CLUSTER
@@ -60,7 +61,8 @@ def test_a_finding_quotes_no_password() -> None:
 def test_a_commit_tells_no_password() -> None:
     settled = settle(MemorySnapshot({}), NOON)
     id_ = MANAGED_CLUSTER.id("a")
-    told = Change(id_, "condition Ready", "True", "False", "cannot reach https://ada:t0ken@host/\nMuster-Now: x")
+    note = "cannot reach https://ada:t0ken@host/\nMuster-Now: x"
+    told = Change(id_, Fact("condition", "Ready", "True"), Fact("condition", "Ready", "False", note))
     message = commit_message(settled.last, [told])
     assert "t0ken" not in message
     assert "\nMuster-Now: x" not in message

@@ -6,6 +6,7 @@ PlacementDecisions are chunks of at most 100 clusters; what matters to people is
 from collections.abc import Iterator, Mapping
 
 from muster.answers.change import Change
+from muster.answers.facts import Fact
 from muster.decide.placements import left_path
 from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.fleet.fleet import Fleet
@@ -23,8 +24,7 @@ def placement_changes(fleet: Fleet) -> Iterator[Change]:
         if id_ not in fleet.decided:
             continue
         for name in sorted(new - old):
-            sentence = f"cluster {name} joined placement {id_.namespace}/{id_.name}"
-            yield Change(id_, f"cluster {name}", "", "chosen", sentence=sentence)
+            yield Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
         for name in sorted(old - new):
             yield _left(fleet, id_, name)
 
@@ -33,7 +33,11 @@ def _left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
     decision = fleet.decisions(id_).get(left_path(name))
     reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
-    return Change(id_, f"cluster {name}", "chosen", "", reason, rule, sentence)
+    return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="changed", sentence=sentence), rule)
+
+
+def _chosen(name: str, sentence: str = "") -> Fact:
+    return Fact("cluster", name, "chosen", word="changed", sentence=sentence)
 
 
 def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:
