@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 from muster.decide.taints import taint_key, taint_text
-from muster.model.kinds import BY_NAME
+from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 
@@ -48,12 +48,12 @@ _AVAILABLE: Final = {"True": "available", "False": "unavailable"}
 _STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Ready": _READY,
     "Reconciled": {"True": "reconciled", "False": "not reconciled"},
-    "HubAcceptedManagedCluster": {"True": "accepted", "False": "denied", "Unknown": "denied"},
+    ACCEPTED: {"True": "accepted", "False": "denied", "Unknown": "denied"},
     "DisruptionHeld": {"True": "exceeded", "False": "met again", "Unknown": "met again"},
 }
 #: The same for conditions of which only one kind has words, or none.
 _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
-    ("ManagedCluster", "ManagedClusterConditionAvailable"): _AVAILABLE,
+    ("ManagedCluster", MANAGED_CLUSTER.headline): _AVAILABLE,
     ("AdapterReport", "Accepted"): {"True": "accepted", "False": "discarded"},
     ("ClusterDeployment", "Ready"): {},
 }

@@ -31,6 +31,7 @@ def command(
     from muster.answers.listening import READER
     from muster.answers.plan import plan_document
     from muster.answers.settle import settle
+    from muster.output.columns import short_label
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions
 
@@ -47,11 +48,11 @@ def command(
         if settled.changes:
             print_transitions(
                 [
-                    (str(c.object), _short(c.field), c.before, c.after, c.note or c.source.partition("#")[0])
+                    (str(c.object), short_label(c.field), c.before, c.after, c.note or c.source.partition("#")[0])
                     for c in settled.changes
                 ]
             )
-        print_held([(_label(held), _short(held["effect"]), held["reason"]) for held in settled.last.held])
+        print_held([(_label(held), short_label(held["effect"]), held["reason"]) for held in settled.last.held])
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
     reading.tell_age(instant.now, err=output != "table")
     if instant.note:
@@ -62,9 +63,3 @@ def command(
 
 def _label(held: Tree) -> str:
     return "/".join(part for part in (held["kind"], held["namespace"], held["name"]) if part)
-
-
-def _short(field: str) -> str:
-    """A field's label without the domain of a taint's or condition's name: tables are narrow."""
-    sort, _, name = field.partition(" ")
-    return f"{sort} {name.rpartition('/')[2]}".rstrip()

@@ -15,7 +15,7 @@ from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed
+from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -136,14 +136,8 @@ def _is_lost(fleet: Fleet, id_: ObjectId) -> bool:
 def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision:
     id_ = MANAGED_CLUSTER_SET.id(name)
     before = fleet.conditions_before(id_).get("ClusterSetEmpty")
-    if members:
-        said = condition(
-            before, status="False", reason="ClustersSelected", message=f"{members} ManagedClusters selected", now=now
-        )
-    else:
-        said = condition(
-            before, status="True", reason="NoClusterMatched", message="No ManagedCluster selected", now=now
-        )
+    status, reason = ("False", "ClustersSelected") if members else ("True", "NoClusterMatched")
+    said = condition(before, status=status, reason=reason, message=members_text(members), now=now)
     return Decision(id_, _SET_EMPTY, said, _BECAUSE)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from muster.fleet.sets import members_told
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -86,10 +87,10 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def _taints(body: Tree, _now: datetime) -> str:
-    return ", ".join(taint_text(taint) for taint in mappings_at(body, "spec", "taints")) or "-"
+    return ", ".join(_taint_text(taint) for taint in mappings_at(body, "spec", "taints")) or "-"
 
 
-def taint_text(taint: Tree) -> str:
+def _taint_text(taint: Tree) -> str:
     """`unreachable:NoSelect`: a taint without its key's domain."""
     key = str(taint.get("key", "")).rpartition("/")[2]
     value = f"={taint['value']}" if taint.get("value") else ""
@@ -133,12 +134,8 @@ def _set_selector(body: Tree, _now: datetime) -> str:
 
 
 def _set_members(body: Tree, _now: datetime) -> str:
-    """The number that the message of its condition begins with."""
-    said = condition(body, "ClusterSetEmpty")
-    if said.get("status") == "True":
-        return "0"
-    first = str(said.get("message", "")).partition(" ")[0]
-    return first if first.isdigit() else "-"
+    members = members_told(condition(body, "ClusterSetEmpty").get("message"))
+    return "-" if members is None else str(members)
 
 
 def _reported_on(body: Tree, _now: datetime) -> str:
@@ -349,11 +346,12 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 def held_effects(body: Tree) -> list[str]:
     """What budgets hold back on an object, each without the domain of its name: `taint unreachable:NoSelect`."""
-    return [_effect(str(entry.get("effect"))) for entry in mappings_at(body, "status", "muster", "held")]
+    return [short_label(str(entry.get("effect"))) for entry in mappings_at(body, "status", "muster", "held")]
 
 
-def _effect(effect: str) -> str:
-    sort, _, name = effect.partition(" ")
+def short_label(label: str) -> str:
+    """`taint unreachable:NoSelect`: an effect or a fact without the domain of its name, for tables are narrow."""
+    sort, _, name = label.partition(" ")
     return f"{sort} {name.rpartition('/')[2]}".rstrip()
 
 

@@ -1,0 +1,110 @@
+"""What commit messages and plans tell: each line and each word of a subject, from what was derived before and after."""
+
+from typing import Any
+
+import pytest
+
+from muster.answers.change import Change
+from muster.answers.changes import summary
+from muster.answers.facts import facts_of
+from muster.model.ids import ObjectId
+from muster.model.kinds import BY_NAME
+
+Body = dict[str, Any]
+TAINT = {"key": "dedicated", "effect": "NoSelect"}
+
+
+def told(kind: str, before: Body, after: Body) -> tuple[list[str], str]:
+    """The lines about an object called `o`, and the subject line."""
+    id_ = BY_NAME[kind].id("o") if not BY_NAME[kind].namespaced else BY_NAME[kind].id("o", "ns")
+    old, new = (facts_of({"kind": kind, **body}) for body in (before, after))
+    differing = [label for label in {**old, **new} if old.get(label) != new.get(label)]
+    changes = [Change(id_, old.get(label), new.get(label)) for label in differing]
+    return [str(change).removeprefix(f"{id_}: ") for change in changes], summary(changes)
+
+
+def condition(type_: str, status: str, reason: str = "") -> Body:
+    return {"status": {"conditions": [{"type": type_, "status": status, "reason": reason}]}}
+
+
+def muster(**status: Any) -> Body:
+    return {"status": {"muster": status}}
+
+
+AVAILABLE, ACCEPTED = "ManagedClusterConditionAvailable", "HubAcceptedManagedCluster"
+RUNNING, ASLEEP = {"spec": {"powerState": "Running"}}, {"spec": {"powerState": "Hibernating"}}
+DELETED = {"metadata": {"deletionTimestamp": "T"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "line", "subject"),
+    [
+        ("ManagedCluster", {}, condition(AVAILABLE, "True"), f"condition {AVAILABLE} True", "1 cluster available"),
+        ("ManagedCluster", condition(AVAILABLE, "True", "Ok"), condition(AVAILABLE, "Unknown", "Stopped"),
+         f"condition {AVAILABLE} True -> Unknown (Stopped)", "1 cluster Unknown"),
+        ("ManagedCluster", condition(AVAILABLE, "False", "A"), condition(AVAILABLE, "False", "B"),
+         f"condition {AVAILABLE} False A -> False B", "1 object updated"),
+        ("ManagedCluster", condition(ACCEPTED, "True"), condition(ACCEPTED, "False"),
+         f"condition {ACCEPTED} True -> False", "1 cluster denied"),
+        ("ManagedCluster", condition("Odd", "True"), {}, "condition Odd True -> gone", "1 object updated"),
+        ("Cluster", {}, condition("Ready", "False", "Down"), "condition Ready False (Down)", "1 cluster not ready"),
+        ("ClusterDeployment", {}, condition("Ready", "True"), "condition Ready True", "1 object updated"),
+        ("NodePool", {}, condition("Reconciled", "True"), "condition Reconciled True", "1 node pool reconciled"),
+        ("AdapterReport", {}, condition("Accepted", "False"), "condition Accepted False", "1 report discarded"),
+        ("Fleet", {}, condition("DisruptionHeld", "True"), "condition DisruptionHeld True", "1 budget exceeded"),
+        ("Fleet", condition("DisruptionHeld", "True"), {}, "condition DisruptionHeld True -> gone",
+         "1 budget met again"),
+        ("ManagedCluster", {}, {"spec": {"taints": [TAINT]}}, "taint dedicated:NoSelect present", "1 object updated"),
+        ("Cluster", {"spec": {"taints": [{**TAINT, "value": "a"}]}}, {"spec": {"taints": [TAINT]}},
+         "taint dedicated:NoSelect a -> present", "1 object updated"),
+        ("Cluster", {}, muster(remedies=[{"action": "Drain", "remedy": r} for r in "ab"]),
+         "remedy Drain applied (a, b)", "1 remedy applied"),
+        ("Cluster", muster(remedies=[{"action": "Drain", "remedy": "a"}]), {}, "remedy Drain applied -> gone",
+         "1 remedy lifted"),
+        ("Cluster", {}, muster(held=[{"effect": "removal", "heldBy": "b"}]), "held removal held (b)",
+         "1 cluster kept from removal"),
+        ("Cluster", {}, muster(pending={"Ready": {"status": "False", "since": "T"}}), "pending Ready False (since T)",
+         "1 object updated"),
+        ("MultiClusterIngress", {}, {"status": {"trafficBlockClusters": ["a"]}}, "traffic to a blocked",
+         "1 ingress rerouted"),
+        ("MultiClusterIngress", {"status": {"trafficBlockClusters": ["a"]}}, {}, "traffic to a blocked -> gone",
+         "1 ingress rerouted"),
+        ("AdapterReport", {}, muster(accepted={"observed_generation": 2, "observed_time": "T"}),
+         "report T (generation 2, Available=-)", "1 report accepted"),
+        ("ManagedCluster", {}, muster(agentRef="agents/o"), "agent ref agents/o", "1 object updated"),
+        ("ManagedCluster", {"metadata": {"generation": 1}}, {"metadata": {"generation": 2}}, "generation 1 -> 2",
+         "1 object updated"),
+        ("ClusterClaim", {}, {"spec": {"namespace": "c"}}, "assigned cluster c", "1 claim assigned"),
+        ("ClusterClaim", {}, DELETED, "claim ended (at T)", "1 object updated"),
+        ("ClusterPool", muster(buckets={"broken": 1}), muster(buckets={}), "clusters 1 broken -> none",
+         "1 object updated"),
+        ("ClusterDeployment", {}, muster(bucket="standby"), "bucket standby", "1 pool cluster standing by"),
+        ("ClusterDeployment", {}, muster(bucket="installing"), "bucket installing", "1 object updated"),
+        ("ClusterDeployment", {}, RUNNING, "power state Running", "1 object updated"),
+        ("ClusterDeployment", ASLEEP, RUNNING, "power state Hibernating -> Running", "1 pool cluster resumed"),
+        ("ClusterDeployment", {}, DELETED, "deletion asked for (at T)", "1 pool cluster being deleted"),
+    ],
+)  # fmt: skip
+def test_one_fact(kind: str, before: Body, after: Body, line: str, subject: str) -> None:
+    assert told(kind, before, after) == ([line], subject)
+
+
+def test_a_broken_pool_cluster_that_goes_says_why() -> None:
+    broken = {
+        "status": {"conditions": [{"type": "Broken", "status": "True", "reason": "Failed", "message": "no quota"}]}
+    }
+    assert told("ClusterDeployment", broken, broken | DELETED)[0] == ["deletion asked for (at T, Failed: no quota)"]
+
+
+def test_a_subject_counts_objects_and_puts_what_is_worst_first() -> None:
+    def change(name: str, status: str) -> Change:
+        fact = facts_of({"kind": "ManagedCluster", **condition(AVAILABLE, status)})[f"condition {AVAILABLE}"]
+        return Change(BY_NAME["ManagedCluster"].id(name), None, fact)
+
+    generation = facts_of({"metadata": {"generation": 2}})["generation"]
+    further = [Change(ObjectId("", "Lease", "x", "y"), None, generation), change("d", "True")]
+    assert summary([change("a", "True"), change("b", "Unknown"), change("c", "Unknown"), *further]) == (
+        "2 clusters Unknown, 2 clusters available"
+    )
+    assert summary(further[:1]) == "1 object updated"
+    assert summary([]) == "nothing changed"
