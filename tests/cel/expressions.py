@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-from muster.cel.cost import DEFAULT_ITEMS, DEFAULT_LENGTH
+from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH
 from muster.cel.types import (
     BOOL,
     BYTES,

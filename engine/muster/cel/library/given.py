@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from muster.cel.cost.extent import ONE, SCALAR, ZERO, Extent, Range, extent_of, may_be_precise, weight
 from muster.cel.errors import EvaluationError
+from muster.cel.extent import ONE, SCALAR, ZERO, Extent, Range, extent_of, may_be_precise, weight
 from muster.cel.library.calendar import UNKNOWN_ZONE, WITH_ZONE
 from muster.cel.library.formatting import CLAUSE_MOST, CLAUSE_UNITS
 from muster.cel.library.lists import COMPARISON, IDENTITY

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cel.checker import check
-from muster.cel.cost import DEFAULT_ITEMS, Cost, Range, estimate, limit_issue
-from muster.cel.cost.extent import CEILING
+from muster.cel.cost import Cost, estimate, limit_issue
+from muster.cel.extent import CEILING, DEFAULT_ITEMS, Range
 from muster.cel.parser import parse
 from tests.cel.surroundings import Surroundings
 

@@ -17,10 +17,10 @@ from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import Checked
 from muster.cel.checker.env import described
-from muster.cel.cost.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
-from muster.cel.cost.functions import Given, Patterns, call_cost, result_extent
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
+from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
+from muster.cel.library.given import Given, Patterns, call_cost, result_extent
 from muster.cel.runtime import access
 from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
 from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
