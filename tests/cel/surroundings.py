@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from muster.cel.declarations import Functions, functions
+from muster.cel.declarations import Functions
+from muster.cel.library.registry import Declarations
 from muster.cel.types import (
     BOOL,
     BYTES,
@@ -73,7 +74,7 @@ class Surroundings:
     """What `check` asks of an environment."""
 
     variables: Mapping[str, Type] = field(default_factory=lambda: VARIABLES)
-    functions: Functions = field(default_factory=functions)
+    functions: Functions = field(default_factory=Declarations)
     container: str = ""
     known_keys: Mapping[str, Collection[str]] = field(default_factory=lambda: {"conditions": ("Ready", "Available")})
     result: Type | None = None

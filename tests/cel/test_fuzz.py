@@ -9,9 +9,10 @@ from muster import cel
 from muster.cel import ast
 from muster.cel.checker import Checked, check
 from muster.cel.cost import estimate, limit_issue
-from muster.cel.declarations import OPERATORS, functions
+from muster.cel.declarations import OPERATORS
 from muster.cel.errors import SyntaxIssue
 from muster.cel.excerpt import excerpt
+from muster.cel.library.registry import Declarations
 from muster.cel.parser import parse
 from muster.cel.values import UInt
 from tests.cel.surroundings import VARIABLES, Surroundings
@@ -59,7 +60,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
 
 NAMES = (*sorted(VARIABLES), "e", "v", "math", "net", "optional", "nothing", "@in", "")
 OPERATIONS = tuple(sorted(OPERATORS.keys() - {"_[_]", "_[?_]"}))
-FUNCTIONS = (*sorted(functions().keys() - OPERATORS.keys()), "nothing")
+FUNCTIONS = (*sorted(Declarations().keys() - OPERATORS.keys()), "nothing")
 values = st.sampled_from(
     (None, True, False, 0, -1, 2**63 - 1, UInt(3), 1.5, float("nan"), "", "a", "(", "True", b"", b"a")
 )

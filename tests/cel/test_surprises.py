@@ -45,11 +45,11 @@ def test_the_other_of_or_must_be_an_optional_too() -> None:
 VALUES = tuple(result.value for text in LITERALS if (result := outcome(text)) is not None)
 
 
-@pytest.mark.parametrize(("name", "member"), sorted(table()))
+@pytest.mark.parametrize(("name", "member"), sorted(key for key in table() if key[0][0].isalpha()))
 def test_no_function_is_surprised(name: str, member: bool) -> None:
     """Each takes what it is given, or says why not; arguments that only a run knows are of every type there is."""
     function = table()[name, member]
-    for count in function.arities or (1, 2, 3):
+    for count in filter(function.accepts, range(5)):
         names = [f"v{number}" for number in range(count)]
         call = f"{names[0]}.{name}({', '.join(names[1:])})" if member else f"{name}({', '.join(names)})"
         try:

@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster import cel
-from muster.cel.declarations import OPERATORS, functions
-from muster.cel.declarations.table import Overload
+from muster.cel.declarations import OPERATORS, Overload
+from muster.cel.library.registry import Declarations
 from muster.cel.types import (
     BOOL,
     BYTES,
@@ -259,7 +259,7 @@ ANY = ("pair", "maps", "map", "one", "deep", "s", "n", "null", "1", "texts", "no
 _SKIPPED = {"_?_:_", "_&&_", "_||_", "cel.@block"}
 OVERLOADS = [
     overload
-    for name, overloads in sorted(functions().items())
+    for name, overloads in sorted(Declarations().items())
     for overload in overloads
     if name not in _SKIPPED and not name.startswith("@sort")
 ]

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from muster.cel.declarations import OPERATORS, Overload
+from muster.cel.library.registry import libraries
 from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
 
@@ -37,12 +39,41 @@ def commands_page() -> str:
     return "\n".join(lines)
 
 
+def functions_page() -> str:
+    """docs/cel-functions.md: every function of CEL, its types and its cost."""
+    lines = [
+        "# Functions of CEL",
+        "",
+        "Generated from the rows in `engine/muster/cel/library/` by `make docs`; macros stand in [CEL](cel.md),",
+        "which says what a unit is. A `+` says that what is long, or moves with `now`, costs more.",
+        "",
+    ]
+    for library in libraries():
+        rows = [row for row in library.functions if row.name not in OPERATORS and not row.name.startswith("@")]
+        if rows:
+            lines += [
+                f"## {library.title[0].upper()}{library.title[1:]}",
+                "",
+                "| function | types | units |",
+                "|---|---|---|",
+            ]
+        for row in rows:
+            types = "<br>".join(f"`{overload.signature} -> {_result(overload)}`" for overload in row.overloads)
+            lines.append(f"| {row.doc} | {types} | {row.weight}{'+' if row.metered else ''} |")
+        lines += [""] if rows else []
+    return "\n".join(lines)
+
+
+def _result(overload: Overload) -> str:
+    return str(overload.result).replace("type_param:", "")
+
+
 def _block(context: click.Context) -> list[str]:
     context.terminal_width = context.max_content_width = 100
     return ["```", context.get_help(), "```", ""]
 
 
-PAGES = {"errors.md": errors_page, "commands.md": commands_page}
+PAGES = {"errors.md": errors_page, "commands.md": commands_page, "cel-functions.md": functions_page}
 
 
 def write() -> None:

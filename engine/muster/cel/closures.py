@@ -13,23 +13,11 @@ from muster.cel.env import Env, Function
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.folds import FOLDS, Failure, Frame, Step
 from muster.cel.library.registry import lookup
-from muster.cel.runtime import access, comparison, maps, numbers, selection
+from muster.cel.runtime import access, maps, selection
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import Type
 from muster.cel.weights import round_weight
-
-_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
-    "_*_": numbers.multiply,
-    "_/_": numbers.divide,
-    "_%_": numbers.modulo,
-}
-
-_PAYING: Mapping[str, Callable[[Meter, int, Any, Any], Any]] = {
-    "_+_": numbers.add, "_-_": numbers.subtract,
-    "_<_": comparison.less, "_<=_": comparison.less_equal, "_>_": comparison.greater, "_>=_": comparison.greater_equal,
-    "_==_": comparison.equal_at, "_!=_": comparison.different_at, "@in": comparison.contains_at,
-}  # fmt: skip
 
 
 def build(node: ast.Node, env: Env, types: Mapping[int, Type], *, trace: bool = False) -> Step:
@@ -218,16 +206,6 @@ class _Builder:
             return self.logical(args, decisive=True)
         if name == "_?_:_":
             return self.conditional(*args)
-        if name in _PAYING:
-            paying, left, right, site = _PAYING[name], args[0], args[1], node.offset
-            return lambda frame: paying(frame.meter, site, left(frame), right(frame))
-        if name in _BINARY:
-            function, left, right = _BINARY[name], args[0], args[1]
-            return lambda frame: function(left(frame), right(frame))
-        if name in ("!_", "-_"):
-            operand = args[0]
-            unary = negation if name == "!_" else numbers.negate
-            return lambda frame: unary(operand(frame))
         return self.function(node, args)
 
     def function(self, node: ast.Call, args: list[Step]) -> Step:
@@ -246,6 +224,9 @@ class _Builder:
         call = found.call
         if not found.accepts(len(args)):
             return lambda frame: _refuse(name, [arg(frame) for arg in args])
+        if found.metered and len(args) == 2:
+            left, right = args
+            return lambda frame: call(frame.meter, site, left(frame), right(frame))
         if found.metered:
             return lambda frame: call(frame.meter, site, *[arg(frame) for arg in args])
         return lambda frame: call(*[arg(frame) for arg in args])
@@ -330,13 +311,6 @@ def charged(name: str, function: Function) -> Callable[..., Any]:
             raise EvaluationError(f"{name}(): {error}") from error
 
     return call
-
-
-def negation(value: Any) -> bool:
-    """Return `!value`."""
-    if value.__class__ is bool:
-        return not value
-    raise no_overload("!_", value)
 
 
 def _refuse(name: str, args: list[Any]) -> Any:

@@ -20,7 +20,8 @@ from muster.cel.checker.env import described
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
 from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
-from muster.cel.library.given import Given, Patterns, call_cost, result_extent
+from muster.cel.library.given import Given, Patterns
+from muster.cel.library.registry import Function, lookup
 from muster.cel.runtime import access
 from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
 from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
@@ -172,26 +173,29 @@ class _Walk:
         full = self.checked.names.get(node.id)
         operands = node.args if full is not None else ast.children(node)
         costs = [self.visit(operand) for operand in operands]
-        written = (operand.value if isinstance(operand, ast.Literal) else None for operand in operands)
-        texts = {at: value for at, value in enumerate(written) if isinstance(value, str)}
-        given = Given([self._argument(operand) for operand in operands], texts, self.patterns)
-        function = full or node.function
-        weight = call_weight(function, member=full is None and node.target is not None, env=self.env)
+        literals = {at: operand.value for at, operand in enumerate(operands) if isinstance(operand, ast.Literal)}
+        given = Given([self._argument(operand) for operand in operands], literals, self.patterns, described(node))
+        function, member = full or node.function, full is None and node.target is not None
+        row = self._row(function, len(given), member=member)
         match function:
             case "_&&_" | "_||_":
                 return ONE + costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
             case "_?_:_":
                 own = ZERO
                 total = ONE + costs[0] + Range(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
-            case "lists.range":
-                size = self._counted(node)
-                return sum(costs, Range(weight, weight) + size.items().or_nothing), size
             case _:
-                own = call_cost(function, given) + self._added(function, given)
-                total = sum(costs, own + Range(weight, weight))
+                own = self._added(function, given) if row is None else row.grows(given) if row.grows else ZERO
+                total = sum(costs, own + call_weight(function, member=member, env=self.env))
         if own.max:
             self._blame(node, [extent for _, extent in given.arguments])
-        return total, result_extent(function, given, self.type_of(node), described(node))
+        extent = row.gives(given) if row is not None and row.gives else None
+        return total, self._by_type(node) if extent is None else extent
+
+    def _row(self, function: str, count: int, *, member: bool) -> Function | None:
+        """Return the row of a function of ours; None for one of the caller's, and for a call that is refused anyway."""
+        own = self.env.functions.get(function)
+        found = None if own is not None and own.member == member else lookup(function, member=member)
+        return found if found is not None and found.accepts(count) else None
 
     def _added(self, function: str, given: Given) -> Range:
         """Return what a function of the caller's spends beyond its weight."""
@@ -203,13 +207,6 @@ class _Walk:
     def _own(self, node: Node) -> Range:
         weight = own_weight(node, self.env, self.kinds)
         return Range(weight, weight)
-
-    def _counted(self, node: ast.Call) -> Extent:
-        """Return the extent of `lists.range(n)`: known where `n` is written out."""
-        limit = node.args[0].value if node.args and isinstance(node.args[0], ast.Literal) else None
-        if isinstance(limit, int):
-            return Extent(max(limit, 0), max(limit, 0), "", SCALAR)
-        return Extent(0, DEFAULT_ITEMS, described(node), SCALAR, assumed=True)
 
     def _macro(self, node: ast.Macro) -> tuple[Range, Extent]:
         ranged_cost = self.visit(node.range)

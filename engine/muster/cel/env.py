@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from muster.cel import declarations
 from muster.cel.declarations import Functions, Overload, by_function
+from muster.cel.library.registry import Declarations
 from muster.cel.types import BOOL, Type, canonical
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -118,13 +118,9 @@ class Declared:
 
 def declared(env: Env) -> Declared:
     """Return the declarations of `env`, the functions of the language and its libraries among them."""
-    functions: Functions = declarations.functions()
-    if env.overloads:
-        functions = MappingProxyType({**functions, **by_function(env.overloads)})
-    if env.functions:
-        own = {
-            name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
-            for name, entry in env.functions.items()
-        }
-        functions = MappingProxyType({**functions, **own})
+    own = {
+        name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
+        for name, entry in env.functions.items()
+    }
+    functions = Declarations({**by_function(env.overloads), **own})
     return Declared(env.variables, functions, env.container, env.known_keys, env.expected)

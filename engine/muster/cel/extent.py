@@ -40,11 +40,15 @@ class Range:
     min: int
     max: int
 
-    def __add__(self, other: "Range") -> "Range":
-        return Range(min(self.min + other.min, CEILING), min(self.max + other.max, CEILING))
+    def __add__(self, other: "Range | int") -> "Range":
+        least, most = _ends(other)
+        return Range(min(self.min + least, CEILING), min(self.max + most, CEILING))
 
-    def __mul__(self, other: "Range") -> "Range":
-        return Range(min(self.min * other.min, CEILING), min(self.max * other.max, CEILING))
+    def __mul__(self, other: "Range | int") -> "Range":
+        least, most = _ends(other)
+        return Range(min(self.min * least, CEILING), min(self.max * most, CEILING))
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def __or__(self, other: "Range") -> "Range":
         """Return what covers either."""
@@ -55,9 +59,18 @@ class Range:
         return Range(math.ceil(self.min * factor), min(math.ceil(self.max * factor), CEILING))
 
     @property
+    def as_text(self) -> "Range":
+        """What it takes to walk through so many characters."""
+        return self.scaled(0.125)
+
+    @property
     def or_nothing(self) -> "Range":
         """The range of something that may not happen at all."""
         return Range(0, self.max)
+
+
+def _ends(number: Range | int) -> tuple[int, int]:
+    return (number, number) if isinstance(number, int) else (number.min, number.max)
 
 
 ZERO: Final = Range(0, 0)
@@ -108,6 +121,11 @@ class Extent:
         blamed = self if self.assumed else other
         element = _either(self.element, other.element)
         return Extent(size.min, size.max, blamed.path, element, None, self.assumed or other.assumed)
+
+    @property
+    def part(self) -> "Extent":
+        """The extent of a part of the value, or of all of it."""
+        return Extent(0, self.most, self.path, self.element, self.key, self.assumed)
 
     def sized(self, size: Range, element: "Extent | None" = None) -> "Extent":
         """Return the extent of something made from this value, with a size of its own."""
@@ -162,7 +180,7 @@ def weight(type_: Type, extent: Extent) -> Range:
         case NullableType() | OptionalType():
             return weight(type_.element, extent) + Range(0, ELEMENT)
         case StringType():
-            return extent.length().scaled(0.125) | ONE
+            return extent.length().as_text | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
             each = Range(2, 2 + ELEMENT) + weight(type_.element, inner)
@@ -180,7 +198,7 @@ def weight(type_: Type, extent: Extent) -> Range:
             each = Range(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
             return (Range(ENTRY, ENTRY) + extent.length() * each).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
-            return extent.length().scaled(0.125) | Range(1, PRECISE)
+            return extent.length().as_text | Range(1, PRECISE)
         case _ if type_ in _BASIC:
             return ONE
         case _:

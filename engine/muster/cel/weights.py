@@ -26,7 +26,6 @@ ROUND: Final[Mapping[str, int]] = MappingProxyType({"all": 5, "exists": 5, "exis
 """What a round of a comprehension costs besides its body: its condition and step."""
 GROWING_ROUND: Final = 13
 """The same where the round adds to a list or a map."""
-_OPERATORS: Final[Mapping[str, int]] = MappingProxyType({"_/_": 4, "_%_": 4, "@in": 3, "_[_]": 2, "_[?_]": 4})
 
 
 def weigh(nodes: Iterable[ast.Node], env: Env, types: Mapping[int, Type]) -> int:
@@ -61,7 +60,7 @@ def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
         case ast.Select():
             return (4 if node.optional else 1) + _read(types.get(node.id))
         case ast.Index():
-            return (4 if node.optional else 1) + _read(types.get(node.id))
+            return call_weight("_[?_]" if node.optional else "_[_]", member=False, env=env) + _read(types.get(node.id))
         case ast.Call():
             return call_weight(node.function, member=node.target is not None, env=env)
         case ast.ListNode():
@@ -79,11 +78,8 @@ def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
 
 def call_weight(function: str, *, member: bool, env: Env) -> int:
     """Return the units of a call: of an operator, of a function of a library, of one that the caller added."""
-    if not function[0].isalpha():
-        found = lookup(function, member=member) if function.startswith("@") else None
-        return found.weight if found is not None else _OPERATORS.get(function, 1)
     own = env.functions.get(function)
     if own is not None and own.member == member:
         return own.cost
     found = lookup(function, member=member)
-    return 1 if found is None else found.weight
+    return 1 if found is None else found.weight  # what there is not fails at once

@@ -33,12 +33,6 @@ _ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "_%_"})
 _KINDS: Mapping[type, str] = {
     bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes", type(None): "null",
 }  # fmt: skip
-_RESULTS: Mapping[str, str] = {
-    "size": "int", "contains": "bool", "startsWith": "bool", "endsWith": "bool", "matches": "bool", "int": "int",
-    "uint": "uint", "double": "double", "string": "string", "bool": "bool", "bytes": "bytes", "timestamp": "timestamp",
-    "duration": "duration", "lowerAscii": "string", "upperAscii": "string", "join": "string", "replace": "string",
-    "split": "list", "substring": "string", "trim": "string", "format": "string", "hasValue": "bool",
-}  # fmt: skip
 _TABLES: Mapping[Type, tuple[str, str]] = {TIMESTAMP: ("TIMES", "timestamp"), DURATION: ("SPANS", "duration")}
 _PARSED: Mapping[str, str] = {"timestamp": "TIMES[{1}]", "duration": "duration_at({0}{1})"}
 """Reading a text, remembered: what pays, and the text."""
@@ -325,7 +319,7 @@ class _Generator:
         found = lookup(name, member=member)
         if found is None or not found.accepts(len(args)):
             return Value("fail()")
-        kind = _RESULTS.get(name, UNKNOWN)
+        kind = found.kind
         if name in _FOLDED and args and all(arg.is_constant for arg in args):
             folded = self.folded(found.call, args, metered=found.metered)
             if folded is not None:

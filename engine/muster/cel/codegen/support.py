@@ -3,9 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
-from muster.cel.closures import negation
 from muster.cel.errors import BudgetExceeded, EvaluationError
-from muster.cel.library import standard
+from muster.cel.library import operators, standard
 from muster.cel.runtime import comparison, conversion, maps, numbers, selection, temporal
 from muster.cel.runtime.access import SPANS, TIMES, as_double, duration_at
 from muster.cel.runtime.temporal import Instant
@@ -46,7 +45,7 @@ NAMESPACE: dict[str, Any] = {
     "Failed": Failed, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED, "BudgetExceeded": BudgetExceeded,
     "KeyError": KeyError, "fail": fail, "over": over,
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
-    "modulo": numbers.modulo, "negate": numbers.negate, "negation": negation,
+    "modulo": numbers.modulo, "negate": numbers.negate, "negation": operators.negation,
     "equal_at": comparison.equal_at, "different_at": comparison.different_at, "less": comparison.less,
     "less_equal": comparison.less_equal, "greater": comparison.greater, "greater_equal": comparison.greater_equal,
     "contains_at": comparison.contains_at,

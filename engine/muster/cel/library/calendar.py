@@ -1,17 +1,23 @@
 """Parts of timestamps and durations: `getHours()` and its kin, with time zones."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, metered
+from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant_ns, rate_of, span_ns, watch
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("parts of times")
 
 _OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
 
@@ -44,8 +50,14 @@ def _local(value: datetime, where: str | None) -> datetime:
         raise EvaluationError("timestamp out of range in this time zone") from None
 
 
-def _part(name: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None) -> Function:
-    """Return the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations where they have it."""
+def _watching(given: "Given") -> "Range":
+    return given.between(0, 2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE) if len(given) > 1 else WATCHING)
+
+
+def _part(
+    name: str, word: str, doc: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None
+) -> None:
+    """Add the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations where they have it."""
 
     def accessor(meter: Meter, site: int, value: Any, where: Any = None) -> int:
         def of_local_time(moment: Any) -> int:
@@ -63,7 +75,12 @@ def _part(name: str, of_time: Callable[[datetime], int], of_span: Callable[[time
             watch(value, function)
         return function(value)
 
-    return metered(accessor, 1, 2, weight=25)
+    lines = [
+        *((f"duration_to_{word} {name} duration.() -> int",) if of_span is not None else ()),
+        f"timestamp_to_{word} {name} timestamp.() -> int",
+        f"timestamp_to_{word}_with_tz {name} timestamp.(string) -> int",
+    ]
+    LIBRARY.metered(*lines, weight=25, grows=_watching, doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.")(accessor)
 
 
 def _pay_for_zone(meter: Meter, site: int, name: str) -> None:
@@ -88,16 +105,19 @@ def _truncated(unit_ns: int, modulus: int = 0) -> Callable[[timedelta], int]:
     return accessor
 
 
-FUNCTIONS: Mapping[str, Function] = {}
-METHODS: Mapping[str, Function] = {
-    "getFullYear": _part("getFullYear", lambda time: time.year, None),
-    "getMonth": _part("getMonth", lambda time: time.month - 1, None),
-    "getDayOfYear": _part("getDayOfYear", lambda time: time.timetuple().tm_yday - 1, None),
-    "getDayOfMonth": _part("getDayOfMonth", lambda time: time.day - 1, None),
-    "getDate": _part("getDate", lambda time: time.day, None),
-    "getDayOfWeek": _part("getDayOfWeek", lambda time: time.isoweekday() % 7, None),
-    "getHours": _part("getHours", lambda time: time.hour, _truncated(3600 * SECOND)),
-    "getMinutes": _part("getMinutes", lambda time: time.minute, _truncated(60 * SECOND)),
-    "getSeconds": _part("getSeconds", lambda time: time.second, _truncated(SECOND)),
-    "getMilliseconds": _part("getMilliseconds", lambda time: time.microsecond // 1000, _truncated(10**6, 1000)),
-}
+_part("getFullYear", "year", "the year", lambda time: time.year, None)
+_part("getMonth", "month", "the month, January being 0", lambda time: time.month - 1, None)
+_part("getDayOfYear", "day_of_year", "the day, from 0 on", lambda time: time.timetuple().tm_yday - 1, None)
+_part("getDayOfMonth", "day_of_month", "the day, from 0 on", lambda time: time.day - 1, None)
+_part("getDate", "day_of_month_1_based", "the day of the month, from 1 on", lambda time: time.day, None)
+_part("getDayOfWeek", "day_of_week", "the day, Sunday being 0", lambda time: time.isoweekday() % 7, None)
+_part("getHours", "hours", "the hour; of a duration all hours", lambda time: time.hour, _truncated(3600 * SECOND))
+_part("getMinutes", "minutes", "the minute; of a duration all", lambda time: time.minute, _truncated(60 * SECOND))
+_part("getSeconds", "seconds", "the second; of a duration all", lambda time: time.second, _truncated(SECOND))
+_part(
+    "getMilliseconds",
+    "milliseconds",
+    "the thousandths beyond the second",
+    lambda time: time.microsecond // 1000,
+    _truncated(10**6, 1000),
+)

@@ -2,16 +2,19 @@
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, linear
+from muster.cel.library.registry import Library, part_of
+from muster.cel.library.standard import encoded
 from muster.cel.runtime.describe import no_overload, shown
 
+LIBRARY = Library("encoders")
 
+
+@LIBRARY.linear("base64_decode_string  base64.decode  (string) -> bytes", weight=20, gives=part_of)
 def decode(text: Any) -> bytes:
-    """`base64.decode(text)`; padding may be missing."""
+    """`base64.decode(text)`: the octets; padding may be missing."""
     if text.__class__ is not str:
         raise no_overload("base64.decode", text)
     try:
@@ -20,15 +23,9 @@ def decode(text: Any) -> bytes:
         raise EvaluationError(f"{shown(text)} is not base64") from None
 
 
+@LIBRARY.linear("base64_encode_bytes  base64.encode  (bytes) -> string", weight=10, gives=encoded)
 def encode(value: Any) -> str:
-    """`base64.encode(octets)`"""
+    """`base64.encode(octets)`: with padding."""
     if value.__class__ is not bytes:
         raise no_overload("base64.encode", value)
     return b64encode(value).decode()
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "base64.decode": linear(decode, 1, weight=20),
-    "base64.encode": linear(encode, 1, weight=10),
-}
-METHODS: Mapping[str, Function] = {}

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.budget import Meter, spend
@@ -13,9 +13,13 @@ from muster.cel.runtime.describe import no_overload, spoken_type, type_name
 from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.values import TypeValue, UInt
 
-CLAUSE_UNITS, _PART = 20, 12
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
+
+_CLAUSE_UNITS, _PART = 20, 12
 """Units of a clause, and of each value inside lists and maps that it writes."""
-CLAUSE_MOST = 1_000
+_CLAUSE_MOST = 1_000
 """Units of a clause at the most, where what it writes is no text, list or map: 1,000 digits of a double."""
 _Payer: TypeAlias = tuple[Meter, int]
 _CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
@@ -24,8 +28,24 @@ _WORDS = ("NaN", "Infinity", "-Infinity")
 """Texts that the clauses for doubles take as the doubles that JSON cannot write."""
 
 
+def format_cost(given: "Given") -> "Range":
+    """Return what the template and its clauses take at the most."""
+    template = given.length(0)
+    clauses = given.between(0, template.max // 2 + 1)
+    return (template.as_text + clauses * _CLAUSE_UNITS + _printed(given).or_nothing).or_nothing
+
+
+def formatted(given: "Given") -> "Extent":
+    """Return the size of the template with its clauses written."""
+    return given.extent(0).sized((given.length(0) + _printed(given)).or_nothing)
+
+
+def _printed(given: "Given") -> "Range":
+    return given.items(1) * (_CLAUSE_MOST + given.element_compared(1) * 8)
+
+
 def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
-    """Return the template with each clause replaced by the argument at its place."""
+    """`text.format(list)`: with each clause, such as `%s`, replaced by the element at its place."""
     if template.__class__ is not str or not isinstance(args, list):
         raise no_overload("format", template, args)
     pay_for_text(meter, site, len(template))
@@ -33,7 +53,7 @@ def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
     parts: list[str] = []
     position = count = 0
     for match in _CLAUSE.finditer(template):
-        spend(meter, site, CLAUSE_UNITS)
+        spend(meter, site, _CLAUSE_UNITS)
         parts.append(template[position : match.start()])
         position = match.end()
         if match[0] == "%%":

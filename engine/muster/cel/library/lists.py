@@ -1,19 +1,31 @@
 """Lists: the lists extension, and what Kubernetes adds (`sum`, `min`, `max`, `isSorted`, `indexOf`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import cmp_to_key
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, metered, plain
+from muster.cel.library.registry import Library, element_of, part_of, walk
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.comparison import ELEMENT, contains_at, equal_at, greater, less
+from muster.cel.runtime.comparison import ELEMENT, FAILING, contains_at, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
 from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.types import BOOL, DYN, ListType, StringType, bare, is_dyn
 from muster.cel.values import UInt
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("lists")
+
+_SUMMABLE = ("int", "uint", "double", "duration")
+_ORDERED = ("int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration")
+"""Types with a total order: `isSorted`, `min` and `max` exist for lists of them."""
+
 
 _EXACT = 2**53
 
@@ -22,6 +34,11 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
     if isinstance(value, list):
         return value
     raise no_overload(function, value, *others)
+
+
+def scan(given: "Given") -> "Range":
+    """Return what it takes to compare every element of a list."""
+    return (given.items(0) * (ELEMENT + given.element_compared(0))).or_nothing
 
 
 def index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: Any) -> int:
@@ -41,6 +58,16 @@ def last_index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: A
     return next((position for position in backwards if equal_at(meter, site, items[position], item)), -1)
 
 
+def _distinct_cost(given: "Given") -> "Range":
+    items, each = given.items(0), given.element_compared(0)
+    linear = items * (IDENTITY + each * 4)
+    element_type = bare(given.element(0).type(0)) if given.listed(0) else None
+    if isinstance(element_type, StringType) or element_type == BOOL:
+        return linear.or_nothing
+    return (linear + items * items * (2 * ELEMENT + each)).or_nothing
+
+
+@LIBRARY.metered("list_distinct  distinct  list(A).() -> list(A)", weight=8, grows=_distinct_cost, gives=part_of)
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.distinct()`: without repetitions, in the order of first appearance."""
     found: list[Any] = []
@@ -112,6 +139,23 @@ def _identify_map(meter: Meter, site: int, value: dict[Any, Any], parts: list[st
     return True
 
 
+def _flatten_cost(given: "Given") -> "Range":
+    inner = given.element(0).items(0) if given.extent(0).element is not None else given.unbounded(ListType(DYN)).items()
+    return (given.items(0) * (6 + inner * 3) + 6).or_nothing
+
+
+def _flat(given: "Given") -> "Extent | None":
+    whole, inner = given.extent(0), given.extent(0).element
+    return None if inner is None else whole.sized((whole.items() * inner.items()).or_nothing, inner.element)
+
+
+@LIBRARY.metered(
+    "list_flatten      flatten  list(A).() -> list(dyn)",
+    "list_flatten_int  flatten  list(A).(int) -> list(dyn)",
+    weight=10,
+    grows=_flatten_cost,
+    gives=_flat,
+)
 def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
     """`list.flatten()`, `list.flatten(depth)`: with the elements of inner lists in their place."""
     current = _list("flatten", items, depth)
@@ -134,6 +178,12 @@ def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
     return current
 
 
+@LIBRARY.metered(
+    "lists_range  lists.range  (int) -> list(int)",
+    weight=8,
+    grows=lambda given: given.counting(0).items().or_nothing,
+    gives=lambda given: given.counting(0),
+)
 def range_(meter: Meter, site: int, count: Any) -> list[int]:
     """`lists.range(n)`: 0 to n - 1."""
     if count.__class__ is not int:
@@ -142,8 +192,9 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
     return list(range(count))
 
 
+@LIBRARY.metered("list_slice  slice  list(A).(int, int) -> list(A)", weight=8, grows=walk(4, 0), gives=part_of)
 def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
-    """`list.slice(start, end)`"""
+    """`list.slice(start, end)`: the elements from one position to before another."""
     _list("slice", items, start, end)
     if start.__class__ is not int or end.__class__ is not int:
         raise no_overload("slice", items, start, end)
@@ -161,11 +212,25 @@ COMPARISON = 12
 """Units of one comparison while sorting."""
 
 
+def _sort_cost(given: "Given") -> "Range":
+    items, order = given.items(0), given.element(len(given) - 1).ordered(0)
+    comparisons = given.between(0, items.max * (items.max.bit_length() + 1))
+    failing = given.between(0, FAILING)
+    return (items * 4 + comparisons * (COMPARISON + order + order) + order + failing).or_nothing
+
+
+@LIBRARY.metered("list_sort  sort  list(A).() -> list(A)", weight=20, grows=_sort_cost, gives=part_of)
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.sort()`: elements of one ordered type, ascending."""
     return sort_by_keys(meter, site, items, items)
 
 
+@LIBRARY.metered(
+    "list_sort_by_associated_keys  @sortByAssociatedKeys  list(A).(list(B)) -> list(A)",
+    weight=20,
+    grows=_sort_cost,
+    gives=part_of,
+)
 def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     """What `list.sortBy(x, key)` becomes: the elements in the order of their keys, which are of one type."""
     _list("sort", items)
@@ -185,13 +250,27 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     return [items[place] for place in places]
 
 
+def extreme_cost(given: "Given") -> "Range":
+    """Return what it takes to look for the least of a list, or of all arguments."""
+    if not given.listed(0) and not is_dyn(bare(given.type(0))):
+        return given.between(0, len(given) * ELEMENT)
+    each = given.element_compared(0)
+    return (given.items(0) * (ELEMENT + each) + each + given.between(0, FAILING)).or_nothing
+
+
+def _each(types: Iterable[str], line: str) -> list[str]:
+    return [line.replace("T", type_) for type_ in types]
+
+
+@LIBRARY.metered(*_each(_ORDERED, "list_T_is_sorted_bool  isSorted  list(T).() -> bool"), weight=8, grows=extreme_cost)
 def is_sorted(meter: Meter, site: int, items: Any) -> bool:
-    """`list.isSorted()`"""
+    """`list.isSorted()`: whether no element is less than the one before it."""
     values = _list("isSorted", items)
     spend(meter, site, ELEMENT * len(values))
     return not any(greater(meter, site, left, right) for left, right in pairwise(values))
 
 
+@LIBRARY.metered(*_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, grows=extreme_cost)
 def total(meter: Meter, site: int, items: Any) -> Any:
     """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
@@ -206,11 +285,13 @@ def total(meter: Meter, site: int, items: Any) -> Any:
     return result
 
 
+@LIBRARY.metered(*_each(_ORDERED, "list_T_min_T  min  list(T).() -> T"), weight=8, grows=extreme_cost, gives=element_of)
 def minimum(meter: Meter, site: int, items: Any) -> Any:
     """`list.min()`: the least element of a list that is not empty."""
     return _extreme(meter, site, "min", items, less)
 
 
+@LIBRARY.metered(*_each(_ORDERED, "list_T_max_T  max  list(T).() -> T"), weight=8, grows=extreme_cost, gives=element_of)
 def maximum(meter: Meter, site: int, items: Any) -> Any:
     """`list.max()`: the greatest element of a list that is not empty."""
     return _extreme(meter, site, "max", items, greater)
@@ -229,29 +310,15 @@ def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) ->
     return result
 
 
+@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, gives=element_of)
 def first(items: Any) -> Optional:
-    """`list.first()`, as an optional."""
+    """`list.first()`: as an optional."""
     values = _list("first", items)
     return Optional(values[0], present=True) if values else NONE
 
 
+@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, gives=element_of)
 def last(items: Any) -> Optional:
-    """`list.last()`, as an optional."""
+    """`list.last()`: as an optional."""
     values = _list("last", items)
     return Optional(values[-1], present=True) if values else NONE
-
-
-FUNCTIONS: Mapping[str, Function] = {"lists.range": metered(range_, 1, weight=8)}
-METHODS: Mapping[str, Function] = {
-    "distinct": metered(distinct, 1, weight=8),
-    "flatten": metered(flatten, 1, 2, weight=10),
-    "slice": metered(slice_, 3, weight=8),
-    "sort": metered(sort, 1, weight=20),
-    "@sortByAssociatedKeys": metered(sort_by_keys, 2, weight=20),
-    "isSorted": metered(is_sorted, 1, weight=8),
-    "sum": metered(total, 1, weight=6),
-    "min": metered(minimum, 1, weight=8),
-    "max": metered(maximum, 1, weight=8),
-    "first": plain(first, 1),
-    "last": plain(last, 1),
-}

@@ -1,21 +1,26 @@
 """The math extension."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, metered, plain
+from muster.cel.library.lists import extreme_cost
+from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, greater, less
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.numbers import UINT_MAX, int64
 from muster.cel.values import UInt
 
+LIBRARY = Library("math")
+
 _NUMBERS = (int, float, UInt)
 
 
-def _extreme(name: str, better: Callable[[Meter, int, Any, Any], bool]) -> Function:
+def _extreme(word: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]) -> None:
+    name = f"math.{word}"
+
     def extreme(meter: Meter, site: int, *args: Any) -> Any:
         values = args[0] if len(args) == 1 and isinstance(args[0], list) else args
         if not values:
@@ -29,16 +34,26 @@ def _extreme(name: str, better: Callable[[Meter, int, Any, Any], bool]) -> Funct
                 result = value
         return result
 
-    return metered(extreme, weight=10)
+    kinds = (("int64", "int"), ("uint64", "uint"), ("double", "double"), ("number", "number"))
+    results = [(kind, type_, "dyn" if type_ == "number" else type_) for kind, type_ in kinds]
+    LIBRARY.metered(
+        *(f"math_{word}_{kind} {name} ({type_}...) -> {result}" for kind, type_, result in results),
+        *(f"math_{word}_list_{kind} {name} (list({type_})) -> {result}" for kind, type_, result in results),
+        weight=10,
+        grows=extreme_cost,
+        doc=doc,
+    )(extreme)
 
 
-def _on_doubles(name: str, function: Callable[[float], Any]) -> Function:
+def _on_doubles(word: str, result: str, doc: str, function: Callable[[float], Any]) -> None:
+    name = f"math.{word}"
+
     def call(value: Any) -> Any:
         if value.__class__ is not float:
             raise no_overload(name, value)
         return function(value)
 
-    return plain(call, 1, weight=10)
+    LIBRARY.plain(f"math_{word}_double {name} (double) -> {result}", weight=10, doc=doc)(call)
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
@@ -51,8 +66,14 @@ def _away_from_zero(value: float) -> int:
     return whole + int(math.copysign(1, value)) if abs(value - whole) >= 0.5 else whole
 
 
+@LIBRARY.plain(
+    "math_abs_double  math.abs  (double) -> double",
+    "math_abs_int     math.abs  (int) -> int",
+    "math_abs_uint    math.abs  (uint) -> uint",
+    weight=6,
+)
 def absolute(value: Any) -> Any:
-    """`math.abs(x)`"""
+    """`math.abs(x)`: without its sign."""
     if value.__class__ is int:
         return int64(abs(value))
     if value.__class__ is float:
@@ -62,6 +83,12 @@ def absolute(value: Any) -> Any:
     raise no_overload("math.abs", value)
 
 
+@LIBRARY.plain(
+    "math_sign_double  math.sign  (double) -> double",
+    "math_sign_int     math.sign  (int) -> int",
+    "math_sign_uint    math.sign  (uint) -> uint",
+    weight=8,
+)
 def sign(value: Any) -> Any:
     """`math.sign(x)`: -1, 0 or 1 of the same type."""
     kind = value.__class__
@@ -70,25 +97,39 @@ def sign(value: Any) -> Any:
     return value if value != value else kind((value > 0) - (value < 0))
 
 
+@LIBRARY.plain(
+    "math_sqrt_double  math.sqrt  (double) -> double",
+    "math_sqrt_int     math.sqrt  (int) -> double",
+    "math_sqrt_uint    math.sqrt  (uint) -> double",
+    weight=4,
+)
 def square_root(value: Any) -> float:
-    """`math.sqrt(x)`: NaN for what is negative."""
+    """`math.sqrt(x)`: the square root; NaN for what is negative."""
     if value.__class__ not in _NUMBERS:
         raise no_overload("math.sqrt", value)
     return math.nan if value < 0 else math.sqrt(value)
 
 
-def _bitwise(name: str, function: Callable[[int, int], int]) -> Function:
+def _bitwise(word: str, doc: str, function: Callable[[int, int], int]) -> None:
+    name = f"math.{word}"
+
     def call(left: Any, right: Any) -> Any:
         kind = left.__class__
         if kind is not right.__class__ or (kind is not int and kind is not UInt):
             raise no_overload(name, left, right)
         return kind(function(int(left), int(right)))
 
-    return plain(call, 2, weight=8)
+    lines = (f"math_{word}_{kind}_{kind} {name} ({kind}, {kind}) -> {kind}" for kind in ("int", "uint"))
+    LIBRARY.plain(*lines, weight=8, doc=doc)(call)
 
 
+@LIBRARY.plain(
+    "math_bitNot_int_int    math.bitNot  (int) -> int",
+    "math_bitNot_uint_uint  math.bitNot  (uint) -> uint",
+    weight=4,
+)
 def complement(value: Any) -> Any:
-    """`math.bitNot(x)`"""
+    """`math.bitNot(x)`: with every bit turned."""
     if value.__class__ is int:
         return ~value
     if value.__class__ is UInt:
@@ -111,36 +152,37 @@ def _like(value: Any, bits: int) -> Any:
     return bits - 2**64 if bits >= 2**63 else bits
 
 
+@LIBRARY.plain(
+    "math_bitShiftLeft_int_int   math.bitShiftLeft  (int, int) -> int",
+    "math_bitShiftLeft_uint_int  math.bitShiftLeft  (uint, int) -> uint",
+    weight=10,
+)
 def shift_left(value: Any, by: Any) -> Any:
     """`math.bitShiftLeft(x, n)`: bits pushed out are lost, from 64 on all of them."""
     places = _places("math.bitShiftLeft", value, by)
     return _like(value, (int(value) << places) & UINT_MAX if places < 64 else 0)
 
 
+@LIBRARY.plain(
+    "math_bitShiftRight_int_int   math.bitShiftRight  (int, int) -> int",
+    "math_bitShiftRight_uint_int  math.bitShiftRight  (uint, int) -> uint",
+    weight=10,
+)
 def shift_right(value: Any, by: Any) -> Any:
     """`math.bitShiftRight(x, n)`: zeros come in from the left, for negative ints as well."""
     places = _places("math.bitShiftRight", value, by)
     return _like(value, (int(value) & UINT_MAX) >> places if places < 64 else 0)
 
 
-FUNCTIONS: Mapping[str, Function] = {
-    "math.greatest": _extreme("math.greatest", greater),
-    "math.least": _extreme("math.least", less),
-    "math.ceil": _on_doubles("math.ceil", _whole(math.ceil)),
-    "math.floor": _on_doubles("math.floor", _whole(math.floor)),
-    "math.round": _on_doubles("math.round", _whole(_away_from_zero)),
-    "math.trunc": _on_doubles("math.trunc", _whole(math.trunc)),
-    "math.isInf": _on_doubles("math.isInf", math.isinf),
-    "math.isNaN": _on_doubles("math.isNaN", math.isnan),
-    "math.isFinite": _on_doubles("math.isFinite", math.isfinite),
-    "math.abs": plain(absolute, 1, weight=6),
-    "math.sign": plain(sign, 1, weight=8),
-    "math.sqrt": plain(square_root, 1),
-    "math.bitAnd": _bitwise("math.bitAnd", lambda left, right: left & right),
-    "math.bitOr": _bitwise("math.bitOr", lambda left, right: left | right),
-    "math.bitXor": _bitwise("math.bitXor", lambda left, right: left ^ right),
-    "math.bitNot": plain(complement, 1),
-    "math.bitShiftLeft": plain(shift_left, 2, weight=10),
-    "math.bitShiftRight": plain(shift_right, 2, weight=10),
-}
-METHODS: Mapping[str, Function] = {}
+_extreme("greatest", "`math.greatest(a, b, ...)`, `math.greatest(list)`: the greatest of numbers.", greater)
+_extreme("least", "`math.least(a, b, ...)`, `math.least(list)`: the least of numbers.", less)
+_on_doubles("ceil", "double", "`math.ceil(x)`: rounded up.", _whole(math.ceil))
+_on_doubles("floor", "double", "`math.floor(x)`: rounded down.", _whole(math.floor))
+_on_doubles("round", "double", "`math.round(x)`: rounded to the nearest, halves away from 0.", _whole(_away_from_zero))
+_on_doubles("trunc", "double", "`math.trunc(x)`: cut towards 0.", _whole(math.trunc))
+_on_doubles("isInf", "bool", "`math.isInf(x)`: whether it is an infinity.", math.isinf)
+_on_doubles("isNaN", "bool", "`math.isNaN(x)`: whether it is no number.", math.isnan)
+_on_doubles("isFinite", "bool", "`math.isFinite(x)`: whether it is a number and no infinity.", math.isfinite)
+_bitwise("bitAnd", "`math.bitAnd(a, b)`: the bits that both have.", lambda left, right: left & right)
+_bitwise("bitOr", "`math.bitOr(a, b)`: the bits that either has.", lambda left, right: left | right)
+_bitwise("bitXor", "`math.bitXor(a, b)`: the bits that one of them has.", lambda left, right: left ^ right)

@@ -4,14 +4,16 @@ No zones, no leading zeros, and no IPv4 address written inside an IPv6 one (`::f
 address in hexadecimal digits (`::ffff:c0a8:1`) is the IPv4 address that it maps, and equals it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 from typing import Any, ClassVar, TypeAlias
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
+
+LIBRARY = Library("IP addresses")
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -86,20 +88,23 @@ def _unmapped(address: Address) -> Address:
     return _mapped(address) or address
 
 
+@LIBRARY.plain("string_to_ip  ip  (string) -> net.IP", weight=_PARSING)
 def ip(value: Any) -> IP:
-    """`ip(text)`, `cidr.ip()`"""
+    """`ip(text)`: of a text such as `10.0.0.1` or `::1`."""
     if value.__class__ is str:
         return IP(_unmapped(_address(value)))
     raise no_overload("ip", value)
 
 
+@LIBRARY.plain("cidr_ip  ip  net.CIDR.() -> net.IP", weight=4)
 def ip_of(value: Any) -> IP:
-    """`cidr.ip()`"""
+    """`cidr.ip()`: the address, which need not be the first of the range."""
     return IP(_cidr("ip", value).address)
 
 
+@LIBRARY.plain("string_to_cidr  cidr  (string) -> net.CIDR", weight=_PARSING + 20)
 def cidr(value: Any) -> CIDR:
-    """`cidr(text)`"""
+    """`cidr(text)`: of a text such as `10.0.0.0/8`."""
     if value.__class__ is not str:
         raise no_overload("cidr", value)
     head, slash, length = value.partition("/")
@@ -117,7 +122,7 @@ def cidr(value: Any) -> CIDR:
     return CIDR(mapped, prefix - _MAPPED_BITS)
 
 
-def _is(parse: Callable[[Any], object]) -> Function:
+def _is(line: str, doc: str, parse: Callable[[Any], object]) -> None:
     def test(text: Any) -> bool:
         if text.__class__ is not str:
             raise no_overload(parse.__name__, text)
@@ -127,9 +132,14 @@ def _is(parse: Callable[[Any], object]) -> Function:
             return False
         return True
 
-    return plain(test, 1, weight=_PARSING + 20)
+    LIBRARY.plain(line, weight=_PARSING + 20, doc=doc)(test)
 
 
+_is("is_ip    isIP    (string) -> bool", "`isIP(text)`: whether the text is one.", ip)
+_is("is_cidr  isCIDR  (string) -> bool", "`isCIDR(text)`: whether the text is one.", cidr)
+
+
+@LIBRARY.plain("ip_is_canonical  ip.isCanonical  (string) -> bool", weight=2 * _PARSING)
 def is_canonical(text: Any) -> bool:
     """`ip.isCanonical(text)`: whether the address is written in its canonical form."""
     if text.__class__ is not str:
@@ -149,8 +159,9 @@ def _cidr(function: str, value: Any, *others: Any) -> CIDR:
     raise no_overload(function, value, *others)
 
 
-def _property(name: str, test: Callable[[Address], Any]) -> Function:
-    return plain(lambda value: test(_ip(name, value)), 1, weight=60)
+def _property(line: str, doc: str, test: Callable[[Address], Any]) -> None:
+    name = line.split()[1]
+    LIBRARY.plain(line, weight=60, doc=f"`ip.{name}()`: {doc}")(lambda value: test(_ip(name, value)))
 
 
 def _link_local_multicast(address: Address) -> bool:
@@ -169,46 +180,64 @@ def _global_unicast(address: Address) -> bool:
     )
 
 
+_property("ip_family  family  net.IP.() -> int", "4 or 6.", lambda address: address.version)
+_property(
+    "ip_is_unspecified  isUnspecified  net.IP.() -> bool",
+    "whether it is `0.0.0.0` or `::`.",
+    lambda address: address.is_unspecified,
+)
+_property(
+    "ip_is_loopback  isLoopback  net.IP.() -> bool",
+    "whether it is of the host itself.",
+    lambda address: address.is_loopback,
+)
+_property(
+    "ip_is_link_local_multicast  isLinkLocalMulticast  net.IP.() -> bool",
+    "whether it is in `224.0.0.0/24` or `ff02::/16`.",
+    _link_local_multicast,
+)
+_property(
+    "ip_is_link_local_unicast  isLinkLocalUnicast  net.IP.() -> bool",
+    "whether it is in `169.254.0.0/16` or `fe80::/10`.",
+    lambda address: address.is_link_local,
+)
+_property(
+    "ip_is_global_unicast  isGlobalUnicast  net.IP.() -> bool",
+    "whether it is none of these, no other multicast and not `255.255.255.255`.",
+    _global_unicast,
+)
+
+
+@LIBRARY.plain(
+    "cidr_contains_ip         containsIP  net.CIDR.(net.IP) -> bool",
+    "cidr_contains_ip_string  containsIP  net.CIDR.(string) -> bool",
+    weight=_PARSING + 20,
+)
 def contains_ip(value: Any, other: Any) -> bool:
-    """`cidr.containsIP(ip)`, also of a text."""
+    """`cidr.containsIP(ip)`: whether it has the address, which may be a text."""
     within = _cidr("containsIP", value, other)
     return within.contains(_unmapped(_address(other)) if other.__class__ is str else _ip("containsIP", other))
 
 
+@LIBRARY.plain(
+    "cidr_contains_cidr         containsCIDR  net.CIDR.(net.CIDR) -> bool",
+    "cidr_contains_cidr_string  containsCIDR  net.CIDR.(string) -> bool",
+    weight=_PARSING + 40,
+)
 def contains_cidr(value: Any, other: Any) -> bool:
-    """`cidr.containsCIDR(cidr)`, also of a text."""
+    """`cidr.containsCIDR(cidr)`: whether it has all of the range, which may be a text."""
     outer = _cidr("containsCIDR", value, other)
     inner = cidr(other) if other.__class__ is str else _cidr("containsCIDR", other)
     return outer.prefix <= inner.prefix and outer.contains(inner.address)
 
 
+@LIBRARY.plain("cidr_masked  masked  net.CIDR.() -> net.CIDR", weight=30)
 def masked(value: Any) -> CIDR:
     """`cidr.masked()`: the range with its first address."""
     return _cidr("masked", value).masked()
 
 
+@LIBRARY.plain("cidr_prefix_length  prefixLength  net.CIDR.() -> int", weight=4)
 def prefix_length(value: Any) -> int:
-    """`cidr.prefixLength()`"""
+    """`cidr.prefixLength()`: the bits that all of its addresses share."""
     return _cidr("prefixLength", value).prefix
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "ip": plain(ip, 1, weight=_PARSING),
-    "isIP": _is(ip),
-    "ip.isCanonical": plain(is_canonical, 1, weight=2 * _PARSING),
-    "cidr": plain(cidr, 1, weight=_PARSING + 20),
-    "isCIDR": _is(cidr),
-}
-METHODS: Mapping[str, Function] = {
-    "family": _property("family", lambda address: address.version),
-    "isUnspecified": _property("isUnspecified", lambda address: address.is_unspecified),
-    "isLoopback": _property("isLoopback", lambda address: address.is_loopback),
-    "isLinkLocalMulticast": _property("isLinkLocalMulticast", _link_local_multicast),
-    "isLinkLocalUnicast": _property("isLinkLocalUnicast", lambda address: address.is_link_local),
-    "isGlobalUnicast": _property("isGlobalUnicast", _global_unicast),
-    "containsIP": plain(contains_ip, 2, weight=_PARSING + 20),
-    "containsCIDR": plain(contains_cidr, 2, weight=_PARSING + 40),
-    "ip": plain(ip_of, 1),
-    "masked": plain(masked, 1, weight=30),
-    "prefixLength": plain(prefix_length, 1),
-}

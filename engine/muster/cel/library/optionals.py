@@ -1,21 +1,30 @@
 """Optionals: values that may be absent."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, linear, plain
+from muster.cel.library.registry import Library, part_of
+from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload
+from muster.cel.runtime.numbers import FREE_LENGTH
 from muster.cel.runtime.selection import NONE, Optional
 from muster.cel.values import TypeValue
 
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
 
+LIBRARY = Library("optionals")
+
+
+@LIBRARY.plain("optional_of  optional.of  (A) -> optional_type(A)", weight=8, gives=part_of)
 def of(value: Any) -> Optional:
-    """`optional.of(x)`"""
+    """`optional.of(x)`: an optional that has the value."""
     return Optional(value, present=True)
 
 
+@LIBRARY.plain("optional_ofNonZeroValue  optional.ofNonZeroValue  (A) -> optional_type(A)", weight=8, gives=part_of)
 def of_non_zero(value: Any) -> Optional:
     """`optional.ofNonZeroValue(x)`: none for null, false, 0 and what is empty."""
     if isinstance(value, (TypeValue, datetime, Optional)) or value:
@@ -23,8 +32,9 @@ def of_non_zero(value: Any) -> Optional:
     return NONE
 
 
+@LIBRARY.plain("optional_none  optional.none  () -> optional_type(A)", weight=4)
 def none() -> Optional:
-    """`optional.none()`"""
+    """`optional.none()`: an optional without a value."""
     return NONE
 
 
@@ -34,45 +44,51 @@ def _optional(function: str, value: Any, *others: Any) -> Optional:
     raise no_overload(function, value, *others)
 
 
+@LIBRARY.plain("optional_hasValue  hasValue  optional_type(A).() -> bool", weight=4)
 def has_value(value: Any) -> bool:
-    """`x.hasValue()`"""
+    """`x.hasValue()`: whether there is a value."""
     return _optional("hasValue", value).present
 
 
+@LIBRARY.plain("optional_value  value  optional_type(A).() -> A", weight=4, gives=part_of)
 def value_of(value: Any) -> Any:
-    """`x.value()`"""
+    """`x.value()`: the value; an error where there is none."""
     if _optional("value", value).present:
         return value.value
     raise EvaluationError("optional.none() dereference: there is no value; use orValue()")
 
 
+def _either(given: "Given") -> "Extent":
+    return given.extent(0) | given.extent(1)
+
+
+@LIBRARY.plain(
+    "optional_or_optional  or  optional_type(A).(optional_type(A)) -> optional_type(A)", weight=4, gives=_either
+)
 def or_(value: Any, other: Any) -> Optional:
-    """`x.or(y)`"""
+    """`x.or(y)`: the first of two optionals that has a value."""
     return value if _optional("or", value, other).present else _optional("or", other)
 
 
+@LIBRARY.plain("optional_orValue_value  orValue  optional_type(A).(A) -> A", weight=4, gives=_either)
 def or_value(value: Any, other: Any) -> Any:
-    """`x.orValue(y)`"""
+    """`x.orValue(y)`: the value, or another where there is none."""
     return value.value if _optional("orValue", value, other).present else other
 
 
-def unwrap(items: Any) -> list[Any]:
-    """`optional.unwrap(list)`: the values of those that have one."""
+def _halves(given: "Given") -> "Range":
+    return given.items(0).scaled(0.5).or_nothing
+
+
+@LIBRARY.metered(
+    "optional_unwrap  optional.unwrap  (list(optional_type(A))) -> list(A)", weight=4, grows=_halves, gives=part_of
+)
+@LIBRARY.metered(
+    "optional_unwrapOpt  unwrapOpt  list(optional_type(A)).() -> list(A)", weight=4, grows=_halves, gives=part_of
+)
+def unwrap(meter: Meter, site: int, items: Any) -> list[Any]:
+    """`optional.unwrap(list)`, `list.unwrapOpt()`: the values of those that have one."""
     if not isinstance(items, list):
         raise no_overload("optional.unwrap", items)
+    spend(meter, site, len(items) // 2 if len(items) > FREE_LENGTH else 0)
     return [item.value for item in items if _optional("optional.unwrap", item).present]
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "optional.of": plain(of, 1, weight=8),
-    "optional.ofNonZeroValue": plain(of_non_zero, 1, weight=8),
-    "optional.none": plain(none, 0),
-    "optional.unwrap": linear(unwrap, 1, stride=2),
-}
-METHODS: Mapping[str, Function] = {
-    "hasValue": plain(has_value, 1),
-    "value": plain(value_of, 1),
-    "or": plain(or_, 2),
-    "orValue": plain(or_value, 2),
-    "unwrapOpt": linear(unwrap, 1, stride=2),
-}

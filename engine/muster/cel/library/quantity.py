@@ -1,15 +1,17 @@
 """Kubernetes quantities: `500m`, `2Gi`, `1e3`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, plain
+from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.numbers import INT_MAX, INT_MIN
+
+LIBRARY = Library("quantities")
 
 _TEXT = re.compile(
     r"([+-]?)([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([+-]?[0-9]{1,2}))?",
@@ -44,15 +46,17 @@ def parse(text: str) -> Quantity:
     return Quantity(amount)
 
 
+@LIBRARY.plain("string_to_quantity  quantity  (string) -> kubernetes.Quantity", weight=60)
 def quantity(text: Any) -> Quantity:
-    """`quantity(text)`"""
+    """`quantity(text)`: of a text such as `500m` or `2Gi`."""
     if text.__class__ is str:
         return parse(text)
     raise no_overload("quantity", text)
 
 
+@LIBRARY.plain("is_quantity_string  isQuantity  (string) -> bool", weight=20)
 def is_quantity(text: Any) -> bool:
-    """`isQuantity(text)`"""
+    """`isQuantity(text)`: whether the text is one."""
     if text.__class__ is str:
         return _TEXT.fullmatch(text) is not None
     raise no_overload("isQuantity", text)
@@ -65,22 +69,25 @@ def amount_of(function: str, value: Any, *others: Any) -> Decimal:
     raise no_overload(function, value, *others)
 
 
+@LIBRARY.plain("quantity_sign  sign  kubernetes.Quantity.() -> int", weight=10)
 def sign(value: Any) -> int:
     """`q.sign()`: -1, 0 or 1."""
     amount = amount_of("sign", value)
     return (amount > 0) - (amount < 0)
 
 
+@LIBRARY.plain("quantity_get_int  asInteger  kubernetes.Quantity.() -> int", weight=30)
 def as_integer(value: Any) -> int:
-    """`q.asInteger()`; an error where it is none, or does not fit into int."""
+    """`q.asInteger()`: as an int; an error where it is none, or does not fit into int."""
     amount = amount_of("asInteger", value)
     if not _is_whole(amount):
         raise EvaluationError(f"cannot convert {amount} to an int")
     return int(amount)
 
 
+@LIBRARY.plain("quantity_is_integer  isInteger  kubernetes.Quantity.() -> bool", weight=30)
 def is_integer(value: Any) -> bool:
-    """`q.isInteger()`"""
+    """`q.isInteger()`: whether it is whole, and fits into int."""
     return _is_whole(amount_of("isInteger", value))
 
 
@@ -88,29 +95,25 @@ def _is_whole(amount: Decimal) -> bool:
     return amount == amount.to_integral_value(context=_EXACT) and INT_MIN <= amount <= INT_MAX
 
 
+@LIBRARY.plain("quantity_get_float  asApproximateFloat  kubernetes.Quantity.() -> double", weight=15)
 def as_float(value: Any) -> float:
-    """`q.asApproximateFloat()`"""
+    """`q.asApproximateFloat()`: the nearest double."""
     return float(amount_of("asApproximateFloat", value))
 
 
-def _combined(name: str, function: Callable[[Decimal, Decimal], Decimal]) -> Function:
+def _combined(name: str, doc: str, function: Callable[[Decimal, Decimal], Decimal]) -> None:
     def call(left: Any, right: Any) -> Quantity:
         amount = amount_of(name, left, right)
         other = Decimal(right) if right.__class__ is int else amount_of(name, right)
         return Quantity(function(amount, other))
 
-    return plain(call, 2, weight=25)
+    LIBRARY.plain(
+        f"quantity_{name}      {name}  kubernetes.Quantity.(kubernetes.Quantity) -> kubernetes.Quantity",
+        f"quantity_{name}_int  {name}  kubernetes.Quantity.(int) -> kubernetes.Quantity",
+        weight=25,
+        doc=doc,
+    )(call)
 
 
-FUNCTIONS: Mapping[str, Function] = {
-    "quantity": plain(quantity, 1, weight=60),
-    "isQuantity": plain(is_quantity, 1, weight=20),
-}
-METHODS: Mapping[str, Function] = {
-    "sign": plain(sign, 1, weight=10),
-    "asInteger": plain(as_integer, 1, weight=30),
-    "isInteger": plain(is_integer, 1, weight=30),
-    "asApproximateFloat": plain(as_float, 1, weight=15),
-    "add": _combined("add", _EXACT.add),
-    "sub": _combined("sub", _EXACT.subtract),
-}
+_combined("add", "`q.add(other)`: the sum with a quantity or an int.", _EXACT.add)
+_combined("sub", "`q.sub(other)`: the difference from a quantity or an int.", _EXACT.subtract)

@@ -6,16 +6,22 @@ first use in an evaluation pays for compiling it, whatever a cache holds: what s
 was evaluated before.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, metered
+from muster.cel.library.registry import Library, part_of
+from muster.cel.library.strings import pieces, replaced
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.numbers import MAX_TEXT
 from muster.cel.runtime.selection import NONE, Optional
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("regular expressions")
 
 MAX_PATTERN = 1_000
 """Characters that a pattern may have."""
@@ -111,19 +117,80 @@ def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
         yield match
 
 
+# -- what that takes at the most ------------------------------------------------------------------------------
+
+
+def _program(given: "Given") -> int:
+    """Return the steps of the pattern's program; the most there may be where it is not written out, or costs much."""
+    pattern = given.literals.get(1)
+    if not isinstance(pattern, str) or given.patterns.left <= 0:
+        return LARGEST
+    try:
+        size = int(compile_pattern(pattern).programsize)
+    except EvaluationError as error:
+        size = LARGEST if "too large" in error.message else 1
+    given.patterns.left -= size
+    return size
+
+
+def _groups(given: "Given") -> int:
+    pattern = given.literals.get(1)
+    return pattern.count("(") if isinstance(pattern, str) else MAX_PATTERN // 2
+
+
+def _scanned(octets: "Range", steps: int) -> "Range":
+    return octets.scaled(1 / 16 if steps <= _SMALL_PROGRAM else steps / 16)
+
+
+def _matching(given: "Given") -> "Range":
+    steps = _program(given)
+    octets = given.between(given.length(0).min, 4 * given.length(0).max)
+    compiling = given.between(0, COMPILING + STEP_COMPILED * steps + GROUP * _groups(given))
+    return (compiling + _scanned(octets, steps)).or_nothing
+
+
+def _matching_all(given: "Given") -> "Range":
+    each = MATCHING + GROUP * _groups(given) + 1
+    rest = given.between(0, 2 * given.length(0).max)  # on the average, half of the text is still before a search
+    return (_matching(given) + (given.length(0) + 1) * (each + _scanned(rest, _program(given)))).or_nothing
+
+
+def _replacing(given: "Given") -> "Range":
+    by = given.length(2)
+    expanding = (given.length(0) + 1) * (by * GROUP + by.as_text)
+    return (_matching_all(given) + expanding + replaced(given).length()).or_nothing
+
+
+# -- functions ------------------------------------------------------------------------------------------------
+
+
+@LIBRARY.metered(
+    "matches_string  matches  string.(string) -> bool",
+    "matches         matches  (string, string) -> bool",
+    weight=MATCHING,
+    grows=_matching,
+)
 def matches(meter: Meter, site: int, text: Any, pattern: Any) -> bool:
     """`text.matches(pattern)`: whether the pattern matches anywhere in the text."""
     return _prepared(meter, site, "matches", text, pattern).search(text) is not None
 
 
+@LIBRARY.metered("string_find_string  find  string.(string) -> string", weight=MATCHING, grows=_matching, gives=part_of)
 def find(meter: Meter, site: int, text: Any, pattern: Any) -> str:
     """`text.find(pattern)`: the first match, or ''."""
     match = _prepared(meter, site, "find", text, pattern).search(text)
     return "" if match is None else str(match[0])
 
 
+@LIBRARY.metered(
+    "string_find_all_string      findAll  string.(string) -> list(string)",
+    "string_find_all_string_int  findAll  string.(string, int) -> list(string)",
+    weight=MATCHING,
+    grows=_matching_all,
+    gives=pieces,
+)
 def find_all(meter: Meter, site: int, text: Any, pattern: Any, limit: Any = -1) -> list[str]:
-    """`text.findAll(pattern, limit)`: all matches, or the first `limit` of them."""
+    """`text.findAll(pattern)`, `text.findAll(pattern, limit)`: all matches, or the first `limit` of them."""
     if limit.__class__ is not int:
         raise no_overload("findAll", text, pattern, limit)
     found: list[str] = []
@@ -141,6 +208,12 @@ def _group(pattern: Any) -> int:
     return 1 if groups else 0
 
 
+@LIBRARY.metered(
+    "regex_extract_string_string  regex.extract  (string, string) -> optional_type(string)",
+    weight=MATCHING,
+    grows=_matching,
+    gives=part_of,
+)
 def extract(meter: Meter, site: int, text: Any, pattern: Any) -> Optional:
     """`regex.extract(text, pattern)`: the first match, or what its one group captured, as an optional."""
     compiled = _prepared(meter, site, "regex.extract", text, pattern)
@@ -149,6 +222,12 @@ def extract(meter: Meter, site: int, text: Any, pattern: Any) -> Optional:
     return NONE if match is None or match[group] is None else Optional(match[group], present=True)
 
 
+@LIBRARY.metered(
+    "regex_extractAll_string_string  regex.extractAll  (string, string) -> list(string)",
+    weight=MATCHING,
+    grows=_matching_all,
+    gives=pieces,
+)
 def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     """`regex.extractAll(text, pattern)`: all matches, or what their one group captured."""
     compiled = _prepared(meter, site, "regex.extractAll", text, pattern)
@@ -160,8 +239,15 @@ def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     return found
 
 
+@LIBRARY.metered(
+    "regex_replace_string_string_string      regex.replace  (string, string, string) -> string",
+    "regex_replace_string_string_string_int  regex.replace  (string, string, string, int) -> string",
+    weight=MATCHING,
+    grows=_replacing,
+    gives=replaced,
+)
 def replace(meter: Meter, site: int, text: Any, pattern: Any, by: Any, count: Any = -1) -> str:
-    """`regex.replace(text, pattern, by, count)`; `\\1` in `by` is what the first group captured."""
+    """`regex.replace(text, pattern, by)`, `... by, count)`: replaced; `\\1` in `by` is the first group."""
     compiled = _prepared(meter, site, "regex.replace", text, pattern)
     if by.__class__ is not str or count.__class__ is not int:
         raise no_overload("regex.replace", text, pattern, by, count)
@@ -195,14 +281,3 @@ def _expand(template: str, match: Any, groups: int) -> str:
             raise EvaluationError(f"invalid replacement {shown(template)}: no group '\\{follower}'")
         position = slash + 2
     return "".join([*parts, template[position:]])
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "regex.extract": metered(extract, 2, weight=MATCHING),
-    "regex.extractAll": metered(extract_all, 2, weight=MATCHING),
-    "regex.replace": metered(replace, 3, 4, weight=MATCHING),
-}
-METHODS: Mapping[str, Function] = {
-    "find": metered(find, 2, weight=MATCHING),
-    "findAll": metered(find_all, 2, 3, weight=MATCHING),
-}

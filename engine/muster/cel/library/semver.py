@@ -1,14 +1,16 @@
 """Semantic versions, and the comparisons that versions and quantities share."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library.quantity import Quantity
-from muster.cel.library.registry import Function, linear, plain
+from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
+
+LIBRARY = Library("versions, and comparisons of versions and of quantities")
 
 _PART = r"(0|[1-9][0-9]{0,18})"
 _WORD = r"(?:0|[1-9][0-9]{0,18}|[0-9]{0,64}[A-Za-z-][0-9A-Za-z-]{0,64})"
@@ -53,15 +55,25 @@ def _normalized(text: str) -> str:
     return numbers + (match[4] or "")
 
 
+@LIBRARY.linear(
+    "string_to_semver       semver  (string) -> kubernetes.Semver",
+    "string_bool_to_semver  semver  (string, bool) -> kubernetes.Semver",
+    weight=100,
+)
 def semver(text: Any, *normalize: Any) -> Semver:
-    """`semver(text)`, `semver(text, normalize)`"""
+    """`semver(text)`, `semver(text, normalize)`: of a text such as `1.2.3`; normalized also of `v1.2`."""
     if text.__class__ is str and all(flag.__class__ is bool for flag in normalize):
         return parse(text, normalize=any(normalize))
     raise no_overload("semver", text, *normalize)
 
 
+@LIBRARY.linear(
+    "is_semver_string       isSemver  (string) -> bool",
+    "is_semver_string_bool  isSemver  (string, bool) -> bool",
+    weight=100,
+)
 def is_semver(text: Any, *normalize: Any) -> bool:
-    """`isSemver(text)`, `isSemver(text, normalize)`"""
+    """`isSemver(text)`, `isSemver(text, normalize)`: whether the text is one."""
     try:
         semver(text, *normalize)
     except EvaluationError:
@@ -71,18 +83,14 @@ def is_semver(text: Any, *normalize: Any) -> bool:
     return True
 
 
-def _part(name: str) -> Function:
+def _number(name: str) -> None:
     def call(value: Any) -> int:
         if isinstance(value, Semver):
             return int(getattr(value, name))
         raise no_overload(name, value)
 
-    return plain(call, 1)
-
-
-def compare_to(left: Any, right: Any) -> int:
-    """`a.compareTo(b)` of two versions or two quantities: -1, 0 or 1."""
-    return _compare("compareTo", left, right)
+    doc = f"`version.{name}()`: the {name} number."
+    LIBRARY.plain(f"semver_{name} {name} kubernetes.Semver.() -> int", weight=4, doc=doc)(call)
 
 
 def _compare(function: str, left: Any, right: Any) -> int:
@@ -97,15 +105,15 @@ def _compare(function: str, left: Any, right: Any) -> int:
     return int(a > b) - int(a < b)
 
 
-FUNCTIONS: Mapping[str, Function] = {
-    "semver": linear(semver, 1, 2, weight=100),
-    "isSemver": linear(is_semver, 1, 2, weight=100),
-}
-METHODS: Mapping[str, Function] = {
-    "major": _part("major"),
-    "minor": _part("minor"),
-    "patch": _part("patch"),
-    "compareTo": plain(compare_to, 2, weight=60),
-    "isGreaterThan": plain(lambda left, right: _compare("isGreaterThan", left, right) > 0, 2, weight=60),
-    "isLessThan": plain(lambda left, right: _compare("isLessThan", left, right) < 0, 2, weight=60),
-}
+def _comparison(name: str, id_: str, result: str, doc: str, outcome: Callable[[int], Any]) -> None:
+    types = (("quantity", "kubernetes.Quantity"), ("semver", "kubernetes.Semver"))
+    lines = (f"{word}_{id_} {name} {type_}.({type_}) -> {result}" for word, type_ in types)
+    LIBRARY.plain(*lines, weight=60, doc=f"`a.{name}(b)`: {doc}")(lambda a, b: outcome(_compare(name, a, b)))
+
+
+_number("major")
+_number("minor")
+_number("patch")
+_comparison("compareTo", "compare_to", "int", "-1, 0 or 1.", lambda order: order)
+_comparison("isGreaterThan", "is_greater_than", "bool", "whether the first is greater.", lambda order: order > 0)
+_comparison("isLessThan", "is_less_than", "bool", "whether the first is less.", lambda order: order < 0)

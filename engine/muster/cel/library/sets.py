@@ -1,12 +1,17 @@
 """Lists taken as sets."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from muster.cel.library.registry import Function, metered
+from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, contains_at
 from muster.cel.runtime.describe import no_overload
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("sets")
 
 
 def _lists(function: str, left: Any, right: Any) -> None:
@@ -14,6 +19,13 @@ def _lists(function: str, left: Any, right: Any) -> None:
         raise no_overload(function, left, right)
 
 
+def _pairs(given: "Given") -> "Range":
+    one, other = given.items(0), given.items(1)
+    pairs = one * other * (2 * ELEMENT + 1 + (given.element_compared(0) | given.element_compared(1)))
+    return ((one + other) * ELEMENT + pairs + pairs).or_nothing
+
+
+@LIBRARY.metered("list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool", weight=8, grows=_pairs)
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.contains(a, b)`: whether all of b is in a."""
     _lists("sets.contains", left, right)
@@ -21,21 +33,15 @@ def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     return all(contains_at(meter, site, item, left) for item in right)
 
 
+@LIBRARY.metered("list_sets_equivalent_list  sets.equivalent  (list(A), list(A)) -> bool", weight=12, grows=_pairs)
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.equivalent(a, b)`: whether each is in the other."""
     return holds(meter, site, left, right) and holds(meter, site, right, left)
 
 
+@LIBRARY.metered("list_sets_intersects_list  sets.intersects  (list(A), list(A)) -> bool", weight=8, grows=_pairs)
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.intersects(a, b)`: whether they have something in common."""
     _lists("sets.intersects", left, right)
     spend(meter, site, ELEMENT * len(right))
     return any(contains_at(meter, site, item, left) for item in right)
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "sets.contains": metered(holds, 2, weight=8),
-    "sets.equivalent": metered(equivalent, 2, weight=12),
-    "sets.intersects": metered(intersects, 2, weight=8),
-}
-METHODS: Mapping[str, Function] = {}

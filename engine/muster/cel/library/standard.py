@@ -1,28 +1,38 @@
-"""Functions of the language itself: sizes, prefixes, patterns, conversions."""
+"""Functions of the language itself: sizes, parts of texts, conversions."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from muster.cel.library.regexes import MATCHING, matches
-from muster.cel.library.registry import Function, linear, metered, plain
+from muster.cel.library.registry import Library, part_of
 from muster.cel.runtime import conversion
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload
+from muster.cel.runtime.temporal import WATCHING
+from muster.cel.types import BOOL, BYTES, NULL, StringType, bare, is_dyn
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("conversions and texts")
 
 
+@LIBRARY.plain(
+    "size_bytes   size  (bytes) -> int",
+    "size_list    size  (list(A)) -> int",
+    "size_map     size  (map(A,B)) -> int",
+    "size_string  size  (string) -> int",
+    "bytes_size   size  bytes.() -> int",
+    "list_size    size  list(A).() -> int",
+    "map_size     size  map(A,B).() -> int",
+    "string_size  size  string.() -> int",
+    weight=1,
+)
 def size(value: Any) -> int:
     """`size(x)`: code points of a string, octets of bytes, elements of a list, entries of a map."""
     if isinstance(value, (str, bytes, list, Mapping)):
         return len(value)
     raise no_overload("size", value)
-
-
-def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
-    """`text.contains(part)`"""
-    if text.__class__ is str and part.__class__ is str:
-        pay_for_search(meter, site, text, part)
-        return part in text
-    raise no_overload("contains", text, part)
 
 
 SLOW_SEARCH = 128
@@ -34,38 +44,129 @@ def pay_for_search(meter: Meter, site: int, text: str, part: str) -> None:
     spend(meter, site, len(text) // 8 * (1 + min(len(part), SLOW_SEARCH) // 8) + len(part) // 8)
 
 
+def search(given: "Given") -> "Range":
+    """Return what `pay_for_search` takes of two arguments at the most."""
+    text, sought = given.length(0).as_text, given.length(1)
+    slow = given.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
+    return (text * slow + sought.as_text).or_nothing
+
+
+@LIBRARY.metered("contains_string  contains  string.(string) -> bool", weight=4, grows=search)
+def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
+    """`text.contains(part)`: whether the part stands in it."""
+    if text.__class__ is str and part.__class__ is str:
+        pay_for_search(meter, site, text, part)
+        return part in text
+    raise no_overload("contains", text, part)
+
+
+@LIBRARY.linear("starts_with_string  startsWith  string.(string) -> bool", weight=1)
 def starts_with(text: Any, part: Any) -> bool:
-    """`text.startsWith(part)`"""
+    """`text.startsWith(part)`: whether it begins with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.startswith(part))
     raise no_overload("startsWith", text, part)
 
 
+@LIBRARY.linear("ends_with_string  endsWith  string.(string) -> bool", weight=1)
 def ends_with(text: Any, part: Any) -> bool:
-    """`text.endsWith(part)`"""
+    """`text.endsWith(part)`: whether it ends with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.endswith(part))
     raise no_overload("endsWith", text, part)
 
 
-FUNCTIONS: Mapping[str, Function] = {
-    "size": plain(size, 1, weight=1),
-    "matches": metered(matches, 2, weight=MATCHING),
-    "int": metered(conversion.to_int, 1, weight=10),
-    "uint": plain(conversion.to_uint, 1, weight=10),
-    "double": plain(conversion.to_double, 1, weight=20),
-    "string": metered(conversion.to_string, 1, weight=6),
-    "bytes": linear(conversion.to_bytes, 1, weight=6),
-    "bool": plain(conversion.to_bool, 1),
-    "timestamp": plain(conversion.to_timestamp, 1, weight=40),
-    "duration": metered(conversion.to_duration, 1, weight=25),
-    "type": plain(conversion.to_type, 1, weight=6),
-    "dyn": plain(conversion.to_dyn, 1, weight=1),
-}
-METHODS: Mapping[str, Function] = {
-    "size": plain(size, 1, weight=1),
-    "contains": metered(contains, 2, weight=4),
-    "startsWith": linear(starts_with, 2, weight=1),
-    "endsWith": linear(ends_with, 2, weight=1),
-    "matches": metered(matches, 2, weight=MATCHING),
-}
+# -- conversions ----------------------------------------------------------------------------------------------
+
+
+def _int_cost(given: "Given") -> "Range":
+    return given.between(0, WATCHING if given.precise(0) else 0)
+
+
+def _string_cost(given: "Given") -> "Range":
+    type_ = bare(given.type(0))
+    if isinstance(type_, StringType) or type_ in (BOOL, NULL):
+        return given.nothing
+    if type_ == BYTES:
+        return given.length(0).as_text
+    text = given.length(0).as_text.or_nothing if is_dyn(type_) else given.nothing
+    return given.between(0, conversion.FORMATTING + (WATCHING if given.precise(0) else 0)) + text
+
+
+def _duration_cost(given: "Given") -> "Range":
+    return given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN))
+
+
+def encoded(given: "Given") -> "Extent":
+    """Return the size of a text that is written in another way: four characters for one at the most."""
+    return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
+
+
+def _written(given: "Given") -> "Extent":
+    return given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given)
+
+
+LIBRARY.metered(
+    "double_to_int64    int  (double) -> int",
+    "duration_to_int64  int  (duration) -> int",
+    "int64_to_int64     int  (int) -> int",
+    "string_to_int64    int  (string) -> int",
+    "timestamp_to_int64 int  (timestamp) -> int",
+    "uint64_to_int64    int  (uint) -> int",
+    weight=10,
+    grows=_int_cost,
+)(conversion.to_int)
+LIBRARY.plain(
+    "double_to_uint64  uint  (double) -> uint",
+    "int64_to_uint64   uint  (int) -> uint",
+    "string_to_uint64  uint  (string) -> uint",
+    "uint64_to_uint64  uint  (uint) -> uint",
+    weight=10,
+)(conversion.to_uint)
+LIBRARY.plain(
+    "double_to_double  double  (double) -> double",
+    "int64_to_double   double  (int) -> double",
+    "string_to_double  double  (string) -> double",
+    "uint64_to_double  double  (uint) -> double",
+    weight=20,
+)(conversion.to_double)
+LIBRARY.metered(
+    "bool_to_string       string  (bool) -> string",
+    "bytes_to_string      string  (bytes) -> string",
+    "double_to_string     string  (double) -> string",
+    "duration_to_string   string  (duration) -> string",
+    "int64_to_string      string  (int) -> string",
+    "string_to_string     string  (string) -> string",
+    "timestamp_to_string  string  (timestamp) -> string",
+    "uint64_to_string     string  (uint) -> string",
+    "ip_to_string         string  (net.IP) -> string",
+    "cidr_to_string       string  (net.CIDR) -> string",
+    weight=6,
+    grows=_string_cost,
+    gives=_written,
+)(conversion.to_string)
+LIBRARY.linear(
+    "bytes_to_bytes   bytes  (bytes) -> bytes",
+    "string_to_bytes  bytes  (string) -> bytes",
+    weight=6,
+    gives=encoded,
+)(conversion.to_bytes)
+LIBRARY.plain(
+    "bool_to_bool    bool  (bool) -> bool",
+    "string_to_bool  bool  (string) -> bool",
+    weight=4,
+)(conversion.to_bool)
+LIBRARY.plain(
+    "int64_to_timestamp      timestamp  (int) -> timestamp",
+    "string_to_timestamp     timestamp  (string) -> timestamp",
+    "timestamp_to_timestamp  timestamp  (timestamp) -> timestamp",
+    weight=40,
+)(conversion.to_timestamp)
+LIBRARY.metered(
+    "duration_to_duration  duration  (duration) -> duration",
+    "string_to_duration    duration  (string) -> duration",
+    weight=25,
+    grows=_duration_cost,
+)(conversion.to_duration)
+LIBRARY.plain("type  type  (A) -> type(A)", weight=6)(conversion.to_type)
+LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, gives=part_of)(conversion.to_dyn)

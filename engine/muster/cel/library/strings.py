@@ -1,16 +1,22 @@
 """The strings extension. Positions count code points; changes of case concern ASCII only."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library import lists
-from muster.cel.library.formatting import format_
-from muster.cel.library.registry import Function, linear, metered, plain
-from muster.cel.library.standard import pay_for_search
+from muster.cel.library.formatting import format_, format_cost, formatted
+from muster.cel.library.registry import Library, part_of
+from muster.cel.library.standard import encoded, pay_for_search, search
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, spoken_type
 from muster.cel.runtime.numbers import pay_for_text
+from muster.cel.types import STRING
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("strings")
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -28,6 +34,7 @@ def _check(function: str, kinds: tuple[type, ...], *values: Any) -> None:
         raise no_overload(function, *values)
 
 
+@LIBRARY.plain("string_char_at_int  charAt  string.(int) -> string", weight=8, gives=part_of)
 def char_at(text: Any, position: Any) -> str:
     """`text.charAt(i)`: the character there, '' just behind the last."""
     _check("charAt", (str, int), text, position)
@@ -36,8 +43,19 @@ def char_at(text: Any, position: Any) -> str:
     return str(text[position : position + 1])
 
 
+def _search_cost(given: "Given") -> "Range":
+    return lists.scan(given) if given.listed(0) else search(given)
+
+
+@LIBRARY.metered(
+    "string_index_of_string      indexOf  string.(string) -> int",
+    "string_index_of_string_int  indexOf  string.(string, int) -> int",
+    "list_index_of               indexOf  list(A).(A) -> int",
+    weight=8,
+    grows=_search_cost,
+)
 def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
-    """`text.indexOf(part)`, `text.indexOf(part, start)`; -1 where it is not. Lists have it as well."""
+    """`text.indexOf(part)`, `text.indexOf(part, start)`, `list.indexOf(item)`: the first place, or -1."""
     if isinstance(subject, list):
         return lists.index_of(meter, site, subject, part, *start)
     _check("indexOf", (str, str, int), subject, part, *start)
@@ -48,6 +66,19 @@ def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> i
     return int(subject.find(part, begin))
 
 
+def _search_back_cost(given: "Given") -> "Range":
+    if given.listed(0):
+        return lists.scan(given)
+    return (given.length(0).as_text * (1 + given.length(1).as_text)).or_nothing
+
+
+@LIBRARY.metered(
+    "string_last_index_of_string      lastIndexOf  string.(string) -> int",
+    "string_last_index_of_string_int  lastIndexOf  string.(string, int) -> int",
+    "list_last_index_of               lastIndexOf  list(A).(A) -> int",
+    weight=12,
+    grows=_search_back_cost,
+)
 def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
     """`text.lastIndexOf(part)`, `text.lastIndexOf(part, start)`: the last place not after `start`.
 
@@ -63,8 +94,25 @@ def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any)
     return int(subject.rfind(part, 0, min(begin + len(part), len(subject))))
 
 
+def _join_cost(given: "Given") -> "Range":
+    return (given.items(0) + _joined(given).length().as_text).or_nothing
+
+
+def _joined(given: "Given") -> "Extent":
+    each = (given.extent(0).element or given.unbounded(STRING)).length()
+    separator = given.length(1) if len(given) > 1 else given.nothing
+    return given.extent(0).sized((given.items(0) * (each + separator)).or_nothing)
+
+
+@LIBRARY.metered(
+    "list_join         join  list(string).() -> string",
+    "list_join_string  join  list(string).(string) -> string",
+    weight=6,
+    grows=_join_cost,
+    gives=_joined,
+)
 def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
-    """`list.join(separator)`"""
+    """`list.join()`, `list.join(separator)`: the texts as one."""
     if not isinstance(parts, list) or separator.__class__ is not str:
         raise no_overload("join", parts, separator)
     spend(meter, site, len(parts) // 2)
@@ -77,20 +125,39 @@ def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
     return str(separator.join(parts))
 
 
+@LIBRARY.linear("string_lower_ascii  lowerAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def lower_ascii(text: Any) -> str:
-    """`text.lowerAscii()`"""
+    """`text.lowerAscii()`: with small letters."""
     _check("lowerAscii", (str,), text)
     return str(text.translate(_LOWER))
 
 
+@LIBRARY.linear("string_upper_ascii  upperAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def upper_ascii(text: Any) -> str:
-    """`text.upperAscii()`"""
+    """`text.upperAscii()`: with capital letters."""
     _check("upperAscii", (str,), text)
     return str(text.translate(_UPPER))
 
 
+def replaced(given: "Given") -> "Extent":
+    """Return the size of a text in which every place is replaced by the third argument."""
+    text, by = given.length(0), given.length(2)
+    return given.extent(0).sized((text + (text + 1) * by).or_nothing)
+
+
+def _replace_cost(given: "Given") -> "Range":
+    return (search(given) + given.length(0) + 1 + replaced(given).length().as_text).or_nothing
+
+
+@LIBRARY.metered(
+    "string_replace_string_string      replace  string.(string, string) -> string",
+    "string_replace_string_string_int  replace  string.(string, string, int) -> string",
+    weight=16,
+    grows=_replace_cost,
+    gives=replaced,
+)
 def replace(meter: Meter, site: int, text: Any, old: Any, new: Any, *limit: Any) -> str:
-    """`text.replace(old, new)`, `text.replace(old, new, limit)`; a negative limit means all."""
+    """`text.replace(old, new)`, `text.replace(old, new, limit)`: at every place; a negative limit means all."""
     _check("replace", (str, str, str, int), text, old, new, *limit)
     count = limit[0] if limit else -1
     pay_for_search(meter, site, text, old)
@@ -105,8 +172,25 @@ PART = 4
 """Units of one part of a text that is split: a text of its own."""
 
 
+def pieces(given: "Given") -> "Extent":
+    """Return the size of a list of parts of a text."""
+    text = given.extent(0)
+    return text.sized((text.length() + 1).or_nothing, text.sized(text.length().or_nothing))
+
+
+def _split_cost(given: "Given") -> "Range":
+    return (search(given) + (given.length(0) + 1) * (PART + 1)).or_nothing
+
+
+@LIBRARY.metered(
+    "string_split_string      split  string.(string) -> list(string)",
+    "string_split_string_int  split  string.(string, int) -> list(string)",
+    weight=16,
+    grows=_split_cost,
+    gives=pieces,
+)
 def split(meter: Meter, site: int, text: Any, separator: Any, *limit: Any) -> list[str]:
-    """`text.split(separator)`, `text.split(separator, limit)`; a negative limit means all, 0 gives no part."""
+    """`text.split(separator)`, `text.split(separator, limit)`: the parts; a negative limit means all, 0 none."""
     _check("split", (str, str, int), text, separator, *limit)
     count = limit[0] if limit else -1
     if count == 0:
@@ -122,8 +206,14 @@ def split(meter: Meter, site: int, text: Any, separator: Any, *limit: Any) -> li
     return list(text.split(separator, count - 1 if count > 0 else -1))
 
 
+@LIBRARY.linear(
+    "string_substring_int      substring  string.(int) -> string",
+    "string_substring_int_int  substring  string.(int, int) -> string",
+    weight=8,
+    gives=part_of,
+)
 def substring(text: Any, start: Any, *end: Any) -> str:
-    """`text.substring(start)`, `text.substring(start, end)`"""
+    """`text.substring(start)`, `text.substring(start, end)`: from one position to before another."""
     _check("substring", (str, int, int), text, start, *end)
     stop = end[0] if end else len(text)
     for position in (start, stop):
@@ -134,19 +224,28 @@ def substring(text: Any, start: Any, *end: Any) -> str:
     return str(text[start:stop])
 
 
+@LIBRARY.linear("string_trim  trim  string.() -> string", weight=6, gives=part_of)
 def trim(text: Any) -> str:
     """`text.trim()`: without white space, as Unicode defines it, at either end."""
     _check("trim", (str,), text)
     return str(text.strip(_SPACE))
 
 
+@LIBRARY.linear(
+    "string_reverse  reverse  string.() -> string",
+    "list_reverse    reverse  list(A).() -> list(A)",
+    weight=6,
+    stride=4,
+    gives=part_of,
+)
 def reverse(subject: Any) -> Any:
-    """`text.reverse()`, `list.reverse()`"""
+    """`text.reverse()`, `list.reverse()`: the last first."""
     if not isinstance(subject, list):
         _check("reverse", (str,), subject)
     return subject[::-1]
 
 
+@LIBRARY.linear("strings_quote  strings.quote  (string) -> string", weight=60, stride=1, gives=encoded)
 def quote(text: Any) -> str:
     """`strings.quote(text)`: as a literal that is safe to print."""
     _check("strings.quote", (str,), text)
@@ -154,18 +253,6 @@ def quote(text: Any) -> str:
     return f'"{body}"'.encode("utf-8", "replace").decode()
 
 
-FUNCTIONS: Mapping[str, Function] = {"strings.quote": linear(quote, 1, weight=60, stride=1)}
-METHODS: Mapping[str, Function] = {
-    "charAt": plain(char_at, 2, weight=8),
-    "indexOf": metered(index_of, 2, 3, weight=8),
-    "lastIndexOf": metered(last_index_of, 2, 3, weight=12),
-    "join": metered(join, 1, 2, weight=6),
-    "lowerAscii": linear(lower_ascii, 1, weight=20, stride=2),
-    "upperAscii": linear(upper_ascii, 1, weight=20, stride=2),
-    "replace": metered(replace, 3, 4, weight=16),
-    "split": metered(split, 2, 3, weight=16),
-    "substring": linear(substring, 2, 3, weight=8),
-    "trim": linear(trim, 1, weight=6),
-    "reverse": linear(reverse, 1, weight=6, stride=4),
-    "format": metered(format_, 2, weight=20),
-}
+LIBRARY.metered("string_format  format  string.(list(dyn)) -> string", weight=20, grows=format_cost, gives=formatted)(
+    format_
+)

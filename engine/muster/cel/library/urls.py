@@ -1,14 +1,20 @@
 """URLs, as Kubernetes' library reads them: absolute ones, or absolute paths."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from muster.cel.errors import EvaluationError
-from muster.cel.library.registry import Function, linear, metered, plain
+from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
+from muster.cel.types import STRING
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("URLs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +39,17 @@ def parse(text: str) -> URL:
     return URL(text, parts)
 
 
+@LIBRARY.linear("string_to_url  url  (string) -> kubernetes.URL", weight=100, stride=1)
 def url(text: Any) -> URL:
-    """`url(text)`"""
+    """`url(text)`: of a text such as `https://example.com/path`."""
     if text.__class__ is str:
         return parse(text)
     raise no_overload("url", text)
 
 
+@LIBRARY.linear("is_url_string  isURL  (string) -> bool", weight=100, stride=1)
 def is_url(text: Any) -> bool:
-    """`isURL(text)`"""
+    """`isURL(text)`: whether the text is one."""
     if text.__class__ is not str:
         raise no_overload("isURL", text)
     try:
@@ -57,11 +65,19 @@ def _parts(function: str, value: Any) -> SplitResult:
     raise no_overload(function, value)
 
 
+@LIBRARY.plain("url_get_scheme  getScheme  kubernetes.URL.() -> string", weight=4)
+def scheme(value: Any) -> str:
+    """`url.getScheme()`: such as `https`."""
+    return _parts("getScheme", value).scheme
+
+
+@LIBRARY.plain("url_get_host  getHost  kubernetes.URL.() -> string", weight=8)
 def host(value: Any) -> str:
     """`url.getHost()`: name and port."""
     return _parts("getHost", value).netloc.rpartition("@")[2]
 
 
+@LIBRARY.plain("url_get_hostname  getHostname  kubernetes.URL.() -> string", weight=12)
 def hostname(value: Any) -> str:
     """`url.getHostname()`: the name, without brackets."""
     text = host(value)
@@ -70,38 +86,37 @@ def hostname(value: Any) -> str:
     return text.partition(":")[0]
 
 
+@LIBRARY.plain("url_get_port  getPort  kubernetes.URL.() -> string", weight=30)
 def port(value: Any) -> str:
-    """`url.getPort()`: '' where there is none."""
+    """`url.getPort()`: the port; '' where there is none."""
     number = _parts("getPort", value).port
     return "" if number is None else str(number)
 
 
+def _path_cost(given: "Given") -> "Range":
+    return given.unbounded(STRING).length().or_nothing
+
+
+@LIBRARY.metered("url_get_escaped_path  getEscapedPath  kubernetes.URL.() -> string", weight=40, grows=_path_cost)
 def path(meter: Meter, site: int, value: Any) -> str:
-    """`url.getEscapedPath()`"""
+    """`url.getEscapedPath()`: the path, with escapes."""
     text = _parts("getEscapedPath", value).path
     spend(meter, site, len(text))
     return quote(text, safe="/%:@!$&'()*+,;=~-._")
 
 
+PARAMETER = 40
+"""Units of one parameter of a query."""
+
+
+def _query_cost(given: "Given") -> "Range":
+    each = given.between(0, PARAMETER)
+    return (given.unbounded(STRING).length() * (each + given.between(0, 1)) + each).or_nothing
+
+
+@LIBRARY.metered("url_get_query  getQuery  kubernetes.URL.() -> map(string,list(string))", weight=40, grows=_query_cost)
 def query(meter: Meter, site: int, value: Any) -> dict[str, list[str]]:
     """`url.getQuery()`: the values of each parameter."""
     text = _parts("getQuery", value).query
     spend(meter, site, len(text) + PARAMETER * (1 + text.count("&")))
     return parse_qs(text, keep_blank_values=True)
-
-
-PARAMETER = 40
-"""Units of one parameter of a query."""
-
-FUNCTIONS: Mapping[str, Function] = {
-    "url": linear(url, 1, weight=100, stride=1),
-    "isURL": linear(is_url, 1, weight=100, stride=1),
-}
-METHODS: Mapping[str, Function] = {
-    "getScheme": plain(lambda value: _parts("getScheme", value).scheme, 1),
-    "getHost": plain(host, 1, weight=8),
-    "getHostname": plain(hostname, 1, weight=12),
-    "getPort": plain(port, 1, weight=30),
-    "getEscapedPath": metered(path, 1, weight=40),
-    "getQuery": metered(query, 1, weight=40),
-}

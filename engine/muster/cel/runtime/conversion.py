@@ -33,7 +33,7 @@ _BOOLS = {
 
 
 def to_int(meter: Meter, site: int, value: Any) -> int:
-    """`int(value)`"""
+    """`int(x)`: of a number, cut towards 0, or of a text; the seconds since 1970; the nanoseconds of a duration."""
     kind = value.__class__
     if kind is int:
         return int(value)
@@ -58,7 +58,7 @@ def to_int(meter: Meter, site: int, value: Any) -> int:
 
 
 def to_uint(value: Any) -> UInt:
-    """`uint(value)`"""
+    """`uint(x)`: of a number, cut towards 0, or of a text."""
     kind = value.__class__
     if kind is UInt:
         return UInt(value)
@@ -84,7 +84,7 @@ def _fitting(value: int, low: int, high: int, kind: str) -> int:
 
 
 def to_double(value: Any) -> float:
-    """`double(value)`"""
+    """`double(x)`: of a number or of a text."""
     kind = value.__class__
     if kind in (float, int, UInt):
         return float(value)
@@ -96,7 +96,7 @@ def to_double(value: Any) -> float:
 
 
 def to_string(meter: Meter, site: int, value: Any) -> str:
-    """`string(value)`"""
+    """`string(x)`: as a text."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -157,7 +157,7 @@ def _positional(head: str, power: int) -> str:
 
 
 def to_bytes(value: Any) -> bytes:
-    """`bytes(value)`"""
+    """`bytes(x)`: the octets of a text in UTF-8."""
     if value.__class__ is str:
         return bytes(value, "utf-8", "surrogatepass")
     if value.__class__ is bytes:
@@ -166,7 +166,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 def to_bool(value: Any) -> bool:
-    """`bool(value)`"""
+    """`bool(x)`: of a text such as `true`, `True`, `t` or `1`."""
     if value.__class__ is bool:
         return bool(value)
     if value.__class__ is str:
@@ -177,7 +177,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_timestamp(value: Any) -> datetime:
-    """`timestamp(value)`"""
+    """`timestamp(x)`: of a text such as `2026-01-01T00:00:00Z`, or of the seconds since 1970."""
     if isinstance(value, datetime):
         return value
     if value.__class__ is int:
@@ -210,7 +210,7 @@ def parse_time(text: str) -> datetime:
 
 
 def to_duration(meter: Meter, site: int, value: Any) -> timedelta:
-    """`duration(value)`"""
+    """`duration(x)`: of a text such as `90s` or `1h30m`."""
     if isinstance(value, timedelta):
         return value
     if value.__class__ is str:
@@ -264,10 +264,10 @@ def format_span(value: timedelta) -> str:
 
 
 def to_type(value: Any) -> TypeValue:
-    """`type(value)`"""
+    """`type(x)`: the type, as a value."""
     return TypeValue(type_name(value))
 
 
 def to_dyn(value: Any) -> Any:
-    """`dyn(value)`"""
+    """`dyn(x)`: the value, of which the checker forgets the type."""
     return value

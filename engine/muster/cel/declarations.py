@@ -1,6 +1,6 @@
-"""How a function is declared, and the notation in which the tables are written.
+"""How a function is declared, and the notation in which that is written.
 
-A line of a table is `overload_id  function  signature`. A signature is `(int, int) -> int` for a call
+A line declares an overload: `overload_id  function  signature`. A signature is `(int, int) -> int` for a call
 `f(a, b)` and `string.(string) -> bool` for a call `a.f(b)`; a capital letter is a type parameter; `int...` as
 the last parameter takes one or more.
 """
@@ -8,6 +8,7 @@ the last parameter takes one or more.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
 
@@ -45,6 +46,9 @@ class Overload:
         return f"{self.function}({', '.join(shown)})"
 
 
+#: Overloads by the function's name; a namespaced function's name has its dots (`math.greatest`).
+Functions: TypeAlias = Mapping[str, tuple[Overload, ...]]
+
 #: The names that the parser gives to operators, and how people write them.
 OPERATORS: Mapping[str, str] = {
     "_?_:_": "?:", "_&&_": "&&", "_||_": "||", "!_": "!", "-_": "-",
@@ -76,12 +80,6 @@ def parse_overload(line: str) -> Overload:
     variadic = bool(texts) and texts[-1].endswith("...")
     params = [parse_type(text.removesuffix("...")) for text in ([receiver] if receiver else []) + texts]
     return Overload(id_, function, tuple(params), parse_type(result), bool(receiver), variadic)
-
-
-def parse_table(text: str) -> tuple[Overload, ...]:
-    """Return the overloads of a table, in its order; blank lines and `#` comments are skipped."""
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return tuple(parse_overload(line) for line in lines if line)
 
 
 def by_function(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:

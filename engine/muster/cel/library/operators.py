@@ -1,0 +1,183 @@
+"""The operators, as the specification declares them.
+
+Numbers compare across `int`, `uint` and `double` by value, as the specification's ordering rule says; the same holds
+for `==`, `!=` and `in`, which the checker decides itself. Everything else is homogeneous. What takes its operands
+unevaluated (`&&`, `||`, `?:`) both engines write out: their rows say what there is, and what it costs.
+"""
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from muster.cel.library.registry import Library, element_of, walk
+from muster.cel.runtime import comparison, numbers, selection
+from muster.cel.runtime.budget import PRECISE
+from muster.cel.runtime.describe import no_overload
+
+if TYPE_CHECKING:
+    from muster.cel.extent import Extent, Range
+    from muster.cel.library.given import Given
+
+LIBRARY = Library("operators")
+
+_NUMBERS = (("int64", "int"), ("uint64", "uint"), ("double", "double"))
+_ORDERED = (
+    ("bool", "bool"), *_NUMBERS, ("string", "string"), ("bytes", "bytes"), ("timestamp", "timestamp"),
+    ("duration", "duration"),
+)  # fmt: skip
+
+
+def _written_out(*_operands: Any) -> NoReturn:
+    raise AssertionError("both engines write this operator out")
+
+
+def _either(given: "Given") -> "Extent":
+    return given.extent(1) | given.extent(2)
+
+
+LIBRARY.plain("conditional  _?_:_  (bool, A, A) -> A", weight=1, gives=_either, doc="Return one of two.")(_written_out)
+LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both hold.")(_written_out)
+LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one holds.")(_written_out)
+
+
+@LIBRARY.plain("logical_not  !_  (bool) -> bool", weight=1)
+def negation(value: Any) -> bool:
+    """Return `!value`."""
+    if value.__class__ is bool:
+        return not value
+    raise no_overload("!_", value)
+
+
+# -- equality and order ---------------------------------------------------------------------------------------
+
+
+def _equality_cost(given: "Given") -> "Range":
+    least = min(given.compared(0).max, given.compared(1).max)
+    return given.between(0, 0 if least == 1 else least)
+
+
+def _order_cost(given: "Given") -> "Range":
+    lengths = (given.ordered(0), given.ordered(1))
+    failing = comparison.FAILING if given.unknown(0) or given.unknown(1) else 0
+    return min(lengths, key=lambda found: found.max) + given.between(0, failing)
+
+
+def _membership_cost(given: "Given") -> "Range":
+    if given.extent(1).key is not None:
+        return given.nothing
+    each = given.between(1, 2 * comparison.ELEMENT + 1) + given.compared(0)
+    return (given.items(1) * each).or_nothing
+
+
+LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, grows=_equality_cost)(comparison.equal_at)
+LIBRARY.metered("not_equals  _!=_  (A, A) -> bool", weight=1, grows=_equality_cost)(comparison.different_at)
+LIBRARY.metered(
+    "in_list  @in  (A, list(A)) -> bool",
+    "in_map   @in  (A, map(A,B)) -> bool",
+    weight=3,
+    grows=_membership_cost,
+)(comparison.contains_at)
+for _id, _operator, _call in (
+    ("less", "_<_", comparison.less),
+    ("less_equals", "_<=_", comparison.less_equal),
+    ("greater", "_>_", comparison.greater),
+    ("greater_equals", "_>=_", comparison.greater_equal),
+):
+    LIBRARY.metered(
+        *(f"{_id}_{name} {_operator} ({type_}, {type_}) -> bool" for name, type_ in _ORDERED),
+        *(
+            f"{_id}_{name}_{other_name} {_operator} ({type_}, {other}) -> bool"
+            for name, type_ in _NUMBERS
+            for other_name, other in _NUMBERS
+            if type_ != other
+        ),
+        weight=1,
+        grows=_order_cost,
+    )(_call)
+
+
+# -- arithmetic -----------------------------------------------------------------------------------------------
+
+_WALK_TEXT, _WALK_LIST = walk(8), walk(4)
+
+
+def _addition_cost(given: "Given") -> "Range":
+    if given.precise(0) or given.precise(1):
+        return _WALK_TEXT(given) + given.between(0, PRECISE)
+    return _WALK_LIST(given) if given.listed(0) else _WALK_TEXT(given)
+
+
+def _subtraction_cost(given: "Given") -> "Range":
+    # Comparing a difference with a duration is one operation, which may cost as much as both.
+    return given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0)
+
+
+def _joined(given: "Given") -> "Extent":
+    one, other = given.extent(0), given.extent(1)
+    return one if one.scalar else other if other.scalar else one + other
+
+
+LIBRARY.metered(
+    "add_bytes               _+_  (bytes, bytes) -> bytes",
+    "add_double              _+_  (double, double) -> double",
+    "add_duration_duration   _+_  (duration, duration) -> duration",
+    "add_duration_timestamp  _+_  (duration, timestamp) -> timestamp",
+    "add_timestamp_duration  _+_  (timestamp, duration) -> timestamp",
+    "add_int64               _+_  (int, int) -> int",
+    "add_list                _+_  (list(A), list(A)) -> list(A)",
+    "add_string              _+_  (string, string) -> string",
+    "add_uint64              _+_  (uint, uint) -> uint",
+    weight=1,
+    grows=_addition_cost,
+    gives=_joined,
+)(numbers.add)
+LIBRARY.metered(
+    "subtract_double               _-_  (double, double) -> double",
+    "subtract_duration_duration    _-_  (duration, duration) -> duration",
+    "subtract_int64                _-_  (int, int) -> int",
+    "subtract_timestamp_duration   _-_  (timestamp, duration) -> timestamp",
+    "subtract_timestamp_timestamp  _-_  (timestamp, timestamp) -> duration",
+    "subtract_uint64               _-_  (uint, uint) -> uint",
+    weight=1,
+    grows=_subtraction_cost,
+)(numbers.subtract)
+LIBRARY.plain(
+    "multiply_double  _*_  (double, double) -> double",
+    "multiply_int64   _*_  (int, int) -> int",
+    "multiply_uint64  _*_  (uint, uint) -> uint",
+    weight=1,
+)(numbers.multiply)
+LIBRARY.plain(
+    "divide_double  _/_  (double, double) -> double",
+    "divide_int64   _/_  (int, int) -> int",
+    "divide_uint64  _/_  (uint, uint) -> uint",
+    weight=4,
+)(numbers.divide)
+LIBRARY.plain(
+    "modulo_int64   _%_  (int, int) -> int",
+    "modulo_uint64  _%_  (uint, uint) -> uint",
+    weight=4,
+)(numbers.modulo)
+LIBRARY.plain(
+    "negate_double  -_  (double) -> double",
+    "negate_int64   -_  (int) -> int",
+    weight=1,
+)(numbers.negate)
+
+
+# -- items ----------------------------------------------------------------------------------------------------
+
+LIBRARY.plain(
+    "index_list                _[_]  (list(A), int) -> A",
+    "index_map                 _[_]  (map(A,B), A) -> B",
+    "optional_list_index_int   _[_]  (optional_type(list(A)), int) -> optional_type(A)",
+    "optional_map_index_value  _[_]  (optional_type(map(A,B)), A) -> optional_type(B)",
+    weight=1,
+    gives=element_of,
+)(selection.index)
+LIBRARY.plain(
+    "list_optindex_optional_int            _[?_]  (list(A), int) -> optional_type(A)",
+    "map_optindex_optional_value           _[?_]  (map(A,B), A) -> optional_type(B)",
+    "optional_list_optindex_optional_int   _[?_]  (optional_type(list(A)), int) -> optional_type(A)",
+    "optional_map_optindex_optional_value  _[?_]  (optional_type(map(A,B)), A) -> optional_type(B)",
+    weight=4,
+    gives=element_of,
+)(selection.optional_index)

@@ -1,0 +1,67 @@
+"""The rows of functions: each is whole, and together they are one table."""
+
+import re
+from typing import Any
+
+import pytest
+
+from muster.cel.declarations import OPERATORS, parse_overload
+from muster.cel.library.registry import Declarations, Function, Library, libraries, lookup
+from muster.cel.types import BOOL
+
+ROWS = [row for library in libraries() for row in library.functions]
+
+
+def test_ids_are_unique() -> None:
+    ids = [overload.id for overloads in Declarations().values() for overload in overloads]
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_every_operator_has_a_row() -> None:
+    assert OPERATORS.keys() - Declarations().keys() == set()
+
+
+def test_no_row_hides_another() -> None:
+    assert sum(len(row.overloads) for row in ROWS) == sum(map(len, Declarations().values()))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: Function) -> None:
+    for overload in row.overloads:
+        given = " ".join(map(str, overload.params))
+        wanted = set(re.findall(r"type_param:\w+", str(overload.result)))
+        assert all(variable in given for variable in wanted) or overload.id == "optional_none"
+
+
+def test_a_declaration_of_the_callers_hides_ours() -> None:
+    own = parse_overload("own_size  size  (dyn) -> bool")
+    declarations = Declarations({"size": (own,)})
+    assert declarations["size"] == (own,)
+    assert declarations["contains"][0].result == BOOL
+    assert "nothing" not in declarations
+
+
+def test_an_operator_is_found_without_the_libraries() -> None:
+    found = lookup("_+_", member=False)
+    assert found is not None
+    assert found.metered
+    assert lookup("_+_", member=True) is None
+
+
+def test_a_row_without_documentation_is_refused() -> None:
+    def undocumented(value: Any) -> Any:
+        return value
+
+    with pytest.raises(ValueError, match=r"some.f\(\) has no documentation"):
+        Library("some").plain("some_f  some.f  (A) -> A", weight=1)(undocumented)
+
+
+@pytest.mark.parametrize("lines", [(), ("a  f  () -> int", "b  g  () -> int")])
+def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="no line, or lines of several functions"):
+        Library("some").plain(*lines, weight=1, doc="x")(int)
+
+
+def test_a_row_without_a_weight_is_no_row() -> None:
+    with pytest.raises(TypeError, match="weight"):
+        Library("some").plain("some_f  some.f  (A) -> A")(int)  # type: ignore[call-arg]
