@@ -23,6 +23,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import FLEET
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
+from muster.model.times import earliest
 from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
 
@@ -87,7 +88,7 @@ class Run:
             (pulse.horizon for pulse in self.fleet.pulses),
             (held.horizon for held in self.fleet.held),
         )
-        return min((instant for instant in instants if instant is not None), default=None)
+        return earliest(*instants)
 
     @property
     def failed(self) -> bool:

@@ -22,6 +22,7 @@ REQUEST = ObjectType(
         "pemType": Field(STRING, required=True),
         "commonName": Field(STRING, required=True),
         "organizations": Field(ListType(STRING), required=True),
+        "agentOf": Field(STRING, required=True),
         "error": Field(STRING, required=True),
         "ref": Field(STRING, required=True),
     },
@@ -31,28 +32,40 @@ _GROUP = "system:open-cluster-management:"
 
 
 def decoded(obj: Object) -> Request:
-    """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, and its `ref`.
+    """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, `agentOf` and `ref`.
 
-    `error` is empty where the request could be read; otherwise the other fields are. `ref` is `agents/<cluster>` where
-    the request came through an agent's branch: whoever may push there made it. It is empty where it is in a file.
+    `error` is empty where the request could be read; otherwise the first three are. `agentOf` is the cluster whose
+    agent may have such a certificate; empty for none. `ref` is `agents/<cluster>` where the request came through an
+    agent's branch: whoever may push there made it. It is empty where it is in a file.
     """
     refs = (part.source.ref for part in obj.parts if "spec" in part.body)
     ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")
-    return {**_content(str(dig(obj.body, *_REQUEST) or "")), "ref": ref}
+    content = _content(str(dig(obj.body, *_REQUEST) or ""))
+    return {**content, "agentOf": agent_of(content), "ref": ref}
 
 
 def is_of(obj: Object, cluster: str) -> bool:
-    """Whether a request asks for what an agent of this cluster may have: upstream's name and groups, and its signer."""
-    request, group = decoded(obj), f"{_GROUP}{cluster}"
-    _, found, agent = request["commonName"].partition(f"{group}:")
+    """Whether a request asks for what an agent of this cluster may have."""
     return (
         obj.labels.get(CLUSTER_NAME) == cluster
         and obj.spec.get("signerName") == "kubernetes.io/kube-apiserver-client"
-        and request["pemType"] == "CERTIFICATE REQUEST"
-        and bool(found) and bool(agent) and ":" not in agent and request["commonName"].startswith(group)
-        and group in request["organizations"]
-        and set(request["organizations"]) <= {group, f"{_GROUP}managed-clusters"}
+        and decoded(obj)["agentOf"] == cluster
+    )
+
+
+def agent_of(request: Request) -> str:
+    """Return the cluster whose agent a request is for, by upstream's rule: its name is
+    `system:open-cluster-management:<cluster>:<agent>`, and it is in the cluster's group and no other but
+    that of all."""
+    cluster, _, agent = request["commonName"].removeprefix(_GROUP).partition(":")
+    group, groups = f"{_GROUP}{cluster}", set(request["organizations"])
+    sound = (
+        request["pemType"] == "CERTIFICATE REQUEST"
+        and request["commonName"].startswith(_GROUP)
+        and bool(agent) and ":" not in agent
+        and {group} <= groups <= {group, f"{_GROUP}managed-clusters"}
     )  # fmt: skip
+    return cluster if sound else ""
 
 
 def _content(text: str) -> Request:

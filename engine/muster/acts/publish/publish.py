@@ -34,6 +34,7 @@ from muster.model.decision import Pulse
 from muster.model.finding import Finding
 from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
+from muster.model.times import earliest
 from muster.policy.ruled import Ruled
 
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
@@ -149,7 +150,7 @@ def next_look(run: Run) -> datetime | None:
         return run.horizon
     decisions = (d for by_path in run.fleet.decided.values() for path, d in by_path.items() if path[0] != "pulses")
     instants = chain((decided.horizon for decided in decisions), (held.horizon for held in run.fleet.held))
-    return min((instant for instant in instants if instant is not None), default=None)
+    return earliest(*instants)
 
 
 def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:

@@ -22,7 +22,7 @@ def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:
     return last.count
 
 
-def earliest(policy: PulsePolicy, last: Published | None, generation: int, waiting: int) -> datetime | None:
+def not_before(policy: PulsePolicy, last: Published | None, generation: int, waiting: int) -> datetime | None:
     """The first instant at which the next pulse may go; None where it need not wait.
 
     `waiting` is the number of pulses without an answer.

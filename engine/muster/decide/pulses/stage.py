@@ -15,13 +15,13 @@ from muster.decide.conditions import guards_hold, holds
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
-from muster.decide.pulses.pace import earliest, pause, unanswered
+from muster.decide.pulses.pace import not_before, pause, unanswered
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Pulse
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
-from muster.model.times import later
+from muster.model.times import earliest, later
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import PulsePolicy, PulseRule
 from muster.policy.ruled import Ruled
@@ -64,9 +64,9 @@ def _of_object(
         yield from _later(policy, obj, flips)
         return
     waiting = unanswered(last, reports)
-    wait = earliest(policy, last, generation, waiting)
+    wait = not_before(policy, last, generation, waiting)
     if wait is not None and wait > now:
-        yield from _later(policy, obj, wait if flips is None else min(wait, flips))
+        yield from _later(policy, obj, earliest(wait, flips))
         return
     since = scopes.fleet.now(obj.id, *CREATED)
     scope["reason"] = rule.reason
