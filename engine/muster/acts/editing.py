@@ -6,7 +6,7 @@ anything is committed: an edit that would break an object that was sound is refu
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -22,6 +22,7 @@ from muster.gitio.repository import Repository
 from muster.gitio.trees import list_tree
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
+from muster.model.kinds import kind_of
 from muster.model.names import did_you_mean
 from muster.model.source import Part
 from muster.model.tree import Tree, dig
@@ -66,7 +67,8 @@ class Draft:
         """
         obj = self.fleet.objects.get(id_)
         if obj is None:
-            raise EditRefusedError(f"there is no {id_}", _nearest(self.fleet, id_))
+            names = (other.name for other in sorted(self.fleet.objects) if kind_of(id_).has(other))
+            raise EditRefusedError(f"there is no {id_}", did_you_mean(id_.name, names))
         own = [part for part in obj.parts if not part.source.ref]
         depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in own]
         return own[depth.index(max(depth))] if own else None
@@ -143,13 +145,14 @@ def commit_edit(
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
-        snapshot = open_commit(repository, tips.base, hear_at(repository, tips.base, READER, asked=remote))
-        draft = Draft(check_snapshot(snapshot))
-        change(draft)
-        if not draft.texts:
-            return Edited(None, tuple(draft.told))
-        _refuse_what_overwrites(draft, repository, tips.base)
-        _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
+        heard = hear_at(repository, tips.base, READER, asked=remote)
+        with open_commit(repository, tips.base, heard) as snapshot:
+            draft = Draft(check_snapshot(snapshot))
+            change(draft)
+            if not draft.texts:
+                return Edited(None, tuple(draft.told))
+            _refuse_what_overwrites(draft, repository, tips.base)
+            _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
         commit = build_commit(repository, files, message, tips.base)
@@ -180,12 +183,3 @@ def _refuse_what_breaks(draft: Draft, after: Fleet) -> None:
     ]  # fmt: skip
     if new:
         raise EditRefusedError("the fleet would not be valid afterwards, so nothing was committed", findings=new)
-
-
-def _nearest(fleet: Fleet, id_: ObjectId) -> str:
-    names = (other.name for other in _of_kind(fleet, id_))
-    return did_you_mean(id_.name, names)
-
-
-def _of_kind(fleet: Fleet, id_: ObjectId) -> Iterator[ObjectId]:
-    return (other for other in sorted(fleet.objects) if (other.group, other.kind) == (id_.group, id_.kind))
