@@ -145,15 +145,14 @@ def _reporter(
     from muster.agent.election import RENEWALS
     from muster.agent.own_ref import OwnRef
     from muster.agent.reporters import FileReporter, RefReporter
+    from muster.gitio.push import absolute_remote
 
     if (remote is None) == (file is None):
         raise click.UsageError("Give either --remote or --file.")
     if file is not None:
         return FileReporter(file, subject, lease_seconds / RENEWALS)
     assert remote is not None
-    # Exchanges run in a directory of their own, where a relative path would mean something else.
-    where = str(Path(remote).absolute()) if Path(remote).exists() else remote
-    ref = OwnRef(where, subject.cluster, _REMOTE_SECONDS, os.environ)
+    ref = OwnRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ)
     return RefReporter(ref, subject, instance or socket.gethostname(), lease_seconds)
 
 

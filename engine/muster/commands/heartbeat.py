@@ -19,6 +19,7 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.agent.apiserver import ApiServer
+    from muster.agent.health import Availability
     from muster.agent.heartbeat import Heart
 
 _LIMIT_SECONDS = 30.0
@@ -54,10 +55,22 @@ def command(
     Until the hub accepts the cluster, this asks to be let in. The API server is asked /livez, or /healthz where there
     is no such path; a failure must last 20 seconds to be reported.
     """
+    from muster.agent.facts import observed
+    from muster.agent.heartbeat import Heart
+    from muster.agent.hub import Hub
+    from muster.agent.own_ref import OwnRef
+    from muster.gitio.push import absolute_remote
+
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is no name of a cluster.")
-    heart = _heart(cluster, remote, branch, _server(kubeconfig, api_server), lease_duration,
-                   (deployment, minimum_replicas), _mapping(status_file), csr)  # fmt: skip
+    server, status = _server(kubeconfig, api_server), _mapping(status_file)
+    where = absolute_remote(remote)
+    heart = Heart(
+        OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(),
+        partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
+        Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS).look, present, time.monotonic, _sleep, lease_duration,
+        {"csr.yaml": csr.read_bytes()} if csr else {},
+    )  # fmt: skip
     if again:
         _go_on(heart, cluster)
     else:
@@ -110,29 +123,12 @@ def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":
     return server
 
 
-def _heart(
-    cluster: str, remote: str, branch: str, server: "ApiServer", lease_seconds: int,
-    own: tuple[str | None, int], status: Tree, csr: Path | None,
-) -> "Heart":  # fmt: skip
-    from muster.agent.facts import observed
-    from muster.agent.health import Availability, deployed, probe
-    from muster.agent.heartbeat import Heart
-    from muster.agent.hub import Hub
-    from muster.agent.own_ref import OwnRef
+def _look(server: "ApiServer", deployment: str | None, minimum: int) -> "Availability":
+    """Ask the API server, and where it is well for the agent's own deployment."""
+    from muster.agent.health import deployed, probe
 
-    # Exchanges run in a directory of their own, where a relative path would mean something else.
-    where = str(Path(remote).absolute()) if Path(remote).exists() else remote
-
-    def look() -> Availability:
-        verdict = probe(server.get)
-        deployment, minimum = own
-        return deployed(server.get_json, deployment, minimum) if deployment and verdict.status == "True" else verdict
-
-    return Heart(
-        OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(), look,
-        lambda: {**observed(server.get_json), **status}, Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS).look,
-        present, time.monotonic, _sleep, lease_seconds, {"csr.yaml": csr.read_bytes()} if csr else {},
-    )  # fmt: skip
+    verdict = probe(server.get)
+    return deployed(server.get_json, deployment, minimum) if deployment and verdict.status == "True" else verdict
 
 
 def _sleep(seconds: float) -> bool:

@@ -144,6 +144,11 @@ def push_ref(
     raise explain("push", done.stderr, done.status)
 
 
+def absolute_remote(remote: str) -> str:
+    """Return a remote as a `scratch_repository` can use it, which lies where a relative path means something else."""
+    return str(Path(remote).absolute()) if Path(remote).exists() else remote
+
+
 @contextmanager
 def scratch_repository(
     environ: Mapping[str, str], remote: str, *, limit_seconds: float = LIMIT_SECONDS
