@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from muster.cel.values import UInt
+from muster.cel.values import TypeValue, UInt
 
-LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | None
+LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | TypeValue | None
 
 MACROS = frozenset(
     {"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry"}
@@ -23,7 +23,7 @@ MACROS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant. `UInt` is told from `int` by its class, `bool` from `int` as well."""
+    """A constant; in a resolved tree also a type. `UInt` and `bool` are told from `int` by their classes."""
 
     id: int
     offset: int

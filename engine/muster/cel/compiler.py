@@ -6,7 +6,7 @@ pays for neither.
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from muster.cel import ast, cache
 from muster.cel.codegen.generate import generate
@@ -23,7 +23,7 @@ _DYNAMIC = Env()
 _KEPT = 20_000
 _MOST_ISSUES = 20
 
-_programs: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
+_programs: OrderedDict[tuple[object, ...], Program] = OrderedDict()
 
 
 def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - the interface's name for it

@@ -23,7 +23,7 @@ MAX_DEPTH = 160
 """Levels that may be nested in each other; chains of `&&` and `||`, and parentheses, count once."""
 
 Tree: TypeAlias = Any
-"""A Lark tree or token: the one library here that knows no types."""
+"""A tree of Lark, or a token: which of the two a child is, the grammar says, and Lark's types do not."""
 
 _TOKEN = re.compile(
     r"""//[^\n]*+|"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|["'][^\n]*+|\w++|\S"""

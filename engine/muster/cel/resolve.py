@@ -7,7 +7,6 @@ namespaced call has no target. An Ident that must pass by a local variable of th
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
 
 from muster.cel import ast
 from muster.cel.env import Env
@@ -90,7 +89,7 @@ class _Resolver:
             if full in self.env.variables:
                 return ast.Ident(node.id, node.offset, f".{full}" if full in local else full)
             if full in _TYPE_NAMES:
-                return ast.Literal(node.id, node.offset, cast("Any", TypeValue(full)))
+                return ast.Literal(node.id, node.offset, TypeValue(full))
         return None
 
     def plain(self, node: ast.Ident, local: frozenset[str]) -> ast.Ident:

@@ -5,7 +5,6 @@ the parser could have made, whoever wrote the data.
 """
 
 import base64
-from typing import Any, cast
 
 from muster.cel import ast
 from muster.cel.literals import INT_MAX, INT_MIN, UINT_MAX
@@ -53,7 +52,7 @@ def dump(node: ast.Node) -> Tree:
             return ["B", *head, node.name, dump(node.value), dump(node.body)]
 
 
-def _dump_literal(value: Any) -> tuple[str, Tree]:
+def _dump_literal(value: ast.LiteralValue) -> tuple[str, Tree]:
     match value:
         case None | bool():
             return "c", value
@@ -69,7 +68,6 @@ def _dump_literal(value: Any) -> tuple[str, Tree]:
             return "y", base64.b64encode(value).decode()
         case TypeValue():
             return "t", value.name
-    raise ValueError(f"{type(value).__name__} is no literal")
 
 
 def load(data: Tree, depth: int = 0) -> ast.Node:
@@ -165,5 +163,5 @@ def _load_literal(kind: str, data: Tree) -> ast.LiteralValue:
         case "y", str():
             return base64.b64decode(value, validate=True)
         case "t", str():
-            return cast("str", TypeValue(value))  # only resolved trees have types for literals
+            return TypeValue(value)
     raise ValueError(f"not a literal of kind {kind!r}")

@@ -415,7 +415,7 @@ def is_key(type_: Type) -> bool:
     return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
 
 
-def literal_type(value: ast.LiteralValue | TypeValue) -> Type:
+def literal_type(value: ast.LiteralValue) -> Type:
     """Return the type of a constant, or of a type's name that is already resolved.
 
     `bool` and `UInt` are asked for before the `int` that they derive from.

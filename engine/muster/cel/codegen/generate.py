@@ -1,7 +1,7 @@
 """The generator: one method per kind of node."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -102,7 +102,7 @@ class _Generator:
             return self.captured(node)
 
     @contextmanager
-    def scope(self, bound: Mapping[str, Value]) -> Any:
+    def scope(self, bound: Mapping[str, Value]) -> Iterator[None]:
         """Let local variables be seen inside."""
         outer = self.locals
         self.locals = {**outer, **bound}
