@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands import cli
+from muster.commands import cli, exits
 from tests.support.git import Repo, new_repository
 
 Muster = Callable[..., tuple[int, str, str]]
@@ -116,7 +116,7 @@ def test_an_edited_derived_file_makes_it_refuse(tmp_path: Path, muster: Muster) 
     edited = (repo.path / name).read_text() + "# mine\n"
     repo.write(name, edited)
     code, _, err = muster(repo, "reconcile", "--now", "2026-01-01T00:06:00Z")
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert name in err
     assert repo.tip() == tip
     assert (repo.path / name).read_text() == edited
@@ -147,7 +147,7 @@ def test_the_rest_of_the_fleet_is_committed_when_a_file_is_broken(tmp_path: Path
     muster(repo, "reconcile", "--now", "2026-01-01T00:00:30Z")
     repo.commit({"clusters/a/cluster.yaml": cluster("a").replace("spec: {", "spec: {{")})
     code, out, err = muster(repo, "reconcile", "--now", "2026-01-01T00:06:00Z")
-    assert code == cli.FINDINGS
+    assert code == exits.FINDINGS
     assert "MUS001" in err
     assert "clusters/a/cluster.yaml:5" in err
     assert "ManagedCluster/b" in out

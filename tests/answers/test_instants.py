@@ -9,7 +9,7 @@ import pytest
 
 from muster.acts.watch import Watcher
 from muster.answers.instants import instant_of
-from muster.commands import cli
+from muster.commands import exits
 from muster.gitio.lastrun import last_run
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time, parse_time
@@ -26,7 +26,7 @@ def decided(tmp_path: Path, muster: Muster) -> Repo:
     """A fleet whose one cluster fell silent, which was decided as of 00:06:30."""
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     for now in (FIRST, EXPIRED):
-        assert muster(repo, "reconcile", "--now", now)[0] == cli.FINE
+        assert muster(repo, "reconcile", "--now", now)[0] == exits.FINE
     assert available(repo, "a") == ("Unknown", True)
     return repo
 
@@ -34,13 +34,13 @@ def decided(tmp_path: Path, muster: Muster) -> Repo:
 @pytest.mark.parametrize(
     ("now", "code", "said"),
     [
-        (EXPIRED, cli.FINE, ""),
-        ("2026-01-01T00:07:00Z", cli.FINE, ""),
-        ("2026-01-01T00:06:29Z", cli.FINE, f"deciding as of {EXPIRED}, the instant of the last run"),
-        ("2026-01-01T00:01:30Z", cli.FINE, "the clock here is 5m behind"),
-        ("2026-01-01T00:01:29Z", cli.REPOSITORY, "2026-01-01T00:01:29Z is 5m1s before the last run"),
-        (FIRST, cli.REPOSITORY, "--back-in-time"),
-        ("1999-12-31T23:59:59Z", cli.REPOSITORY, "would take back what has been decided since"),
+        (EXPIRED, exits.FINE, ""),
+        ("2026-01-01T00:07:00Z", exits.FINE, ""),
+        ("2026-01-01T00:06:29Z", exits.FINE, f"deciding as of {EXPIRED}, the instant of the last run"),
+        ("2026-01-01T00:01:30Z", exits.FINE, "the clock here is 5m behind"),
+        ("2026-01-01T00:01:29Z", exits.REPOSITORY, "2026-01-01T00:01:29Z is 5m1s before the last run"),
+        (FIRST, exits.REPOSITORY, "--back-in-time"),
+        ("1999-12-31T23:59:59Z", exits.REPOSITORY, "would take back what has been decided since"),
     ],
 )
 def test_an_earlier_instant_takes_nothing_back(decided: Repo, muster: Muster, now: str, code: int, said: str) -> None:
@@ -53,18 +53,18 @@ def test_an_earlier_instant_takes_nothing_back(decided: Repo, muster: Muster, no
 
 
 def test_without_v_the_difference_of_two_clocks_is_not_worth_a_word(decided: Repo, muster: Muster) -> None:
-    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z") == (cli.FINE, "nothing to do\n", "")
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z") == (exits.FINE, "nothing to do\n", "")
 
 
 def test_what_is_decided_by_a_slow_clock_is_of_the_later_instant(decided: Repo, muster: Muster) -> None:
     decided.commit({"clusters/b/cluster.yaml": cluster("b")})
-    assert muster(decided, "reconcile", "--now", "2026-01-01T00:03:00Z")[0] == cli.FINE
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:03:00Z")[0] == exits.FINE
     assert f"Muster-Now: {EXPIRED}" in decided.git("log", "-1", "--format=%B")
     assert EXPIRED in decided.show("derived/managedclusters/b.yaml")
 
 
 def test_by_name_it_goes_back(decided: Repo, muster: Muster) -> None:
-    assert muster(decided, "reconcile", "--now", FIRST, "--back-in-time")[0] == cli.FINE
+    assert muster(decided, "reconcile", "--now", FIRST, "--back-in-time")[0] == exits.FINE
     assert available(decided, "a") == ("True", False)
     body = decided.git("log", "-1", "--format=%B")
     assert f"decided as of {FIRST}, before the last run" in body
@@ -76,7 +76,7 @@ def test_commits_of_others_on_top_change_nothing(decided: Repo, muster: Muster) 
     for number in range(25):
         decided.commit({"notes.txt": f"{number}"}, message=f"Note {number}\n\nMuster-Nowhere: x")
     decided.commit({"notes.txt": "x"}, message="Muster-Now: is a trailer of muster's\n\nMuster-Now: tomorrow\n\nEnd")
-    assert muster(decided, "reconcile", "--now", FIRST)[0] == cli.REPOSITORY
+    assert muster(decided, "reconcile", "--now", FIRST)[0] == exits.REPOSITORY
 
 
 def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muster) -> None:
@@ -84,23 +84,23 @@ def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muste
     decided.commit({"notes.txt": "x"}, message="3 clusters fine\n\nMuster-Now: 2099-01-01T00:00:00Z")
     evil = decided.tip()
     code, _, err = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert evil[:12] in err
     assert "2099-01-01T00:00:00Z" in err
     assert "run muster reconcile --back-in-time once" in err
     code, _, _ = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z", "--back-in-time")
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert decided.git("log", "-1", "--format=%(trailers:key=Muster-Now,valueonly)").strip() == "2026-01-01T00:07:00Z"
     assert decided.git("diff", "--name-only", "HEAD~1") == ""  # nothing else had to change
-    assert muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z") == (cli.FINE, "nothing to do\n", "")
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z") == (exits.FINE, "nothing to do\n", "")
 
 
 def test_plan_shows_what_a_reconcile_would_do(decided: Repo, muster: Muster) -> None:
     code, out, err = muster(decided, "plan", "--now", "2026-01-01T00:05:00Z")
-    assert (code, out.splitlines()[0]) == (cli.FINE, "Nothing to do.")
+    assert (code, out.splitlines()[0]) == (exits.FINE, "Nothing to do.")
     assert err.startswith(f"deciding as of {EXPIRED}")
     code, out, err = muster(decided, "plan", "--now", FIRST)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "1 cluster available" in out  # what would be taken back
     assert err.startswith("a reconcile would refuse: ")
 
@@ -112,7 +112,7 @@ def test_a_shallow_clone_that_does_not_reach_the_last_run_looks_at_what_it_deriv
     decided.git("clone", "--quiet", "--depth=1", f"file://{decided.path}", str(tmp_path / "ci"))
     shallow = Repo(tmp_path / "ci", decided.environ)
     code, _, err = muster(shallow, "reconcile", "--now", FIRST)
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert f"before the latest change in derived/, {EXPIRED}" in err
     assert muster(shallow, "reconcile", "--now", "2026-01-01T00:05:00Z")[1] == "nothing to do\n"
 
@@ -121,7 +121,7 @@ def test_a_fleet_that_was_never_reconciled_has_no_last_run(tmp_path: Path, muste
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     repo.commit({"notes.txt": "x"}, message="Note\n\nMuster-Now: 2099-01-01T00:00:00Z")
     assert last_run(open_repository(repo.path, repo.environ), repo.tip()) is None
-    assert muster(repo, "reconcile", "--now", FIRST)[0] == cli.FINE
+    assert muster(repo, "reconcile", "--now", FIRST)[0] == exits.FINE
 
 
 def test_of_merged_histories_the_newest_run_counts(decided: Repo, muster: Muster) -> None:
@@ -134,8 +134,8 @@ def test_of_merged_histories_the_newest_run_counts(decided: Repo, muster: Muster
 
 
 def test_claims_and_edits_need_no_instant(decided: Repo, muster: Muster) -> None:
-    assert muster(decided, "deny", "--clusters", "a")[0] == cli.FINE
-    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z")[0] == cli.FINE
+    assert muster(decided, "deny", "--clusters", "a")[0] == exits.FINE
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:05:00Z")[0] == exits.FINE
     assert f"Muster-Now: {EXPIRED}" in decided.git("log", "-1", "--format=%B")
 
 

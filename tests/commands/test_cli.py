@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands import cli
+from muster.commands import cli, exits
 from tests.acts.test_walkthrough import cluster, fleet, lease, observed
 from tests.commands.conftest import Run
 from tests.support.git import Repo, git_environ, new_repository
@@ -16,7 +16,7 @@ NOW = ("--now", "2026-01-01T00:00:30Z")
 @pytest.mark.parametrize("verb", sorted(cli.VERBS))
 def test_every_verb_has_help(verb: str, muster: Run) -> None:
     code, out, _ = muster(verb, "--help")
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert out.startswith(f"Usage: muster {verb}")
 
 
@@ -36,7 +36,7 @@ def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, 
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     where = () if arguments == ("reconcil",) else ("--repo", str(repo.path))
     code, _, err = muster(*arguments, *where)
-    assert code == cli.USAGE
+    assert code == exits.USAGE
     assert said in err
     assert "Traceback" not in err
 
@@ -44,13 +44,13 @@ def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, 
 @pytest.mark.parametrize("verb", ["plan", "render", "get", "reconcile", "watch"])
 def test_not_a_git_repository(verb: str, tmp_path: Path, muster: Run) -> None:
     code, _, err = muster(verb, "--repo", str(tmp_path))
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "not a git repository" in err or "not in a git repository" in err
 
 
 def test_no_such_directory(tmp_path: Path, muster: Run) -> None:
     code, _, err = muster("plan", "--repo", str(tmp_path / "nowhere"))
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "nowhere is not a directory" in err
 
 
@@ -58,7 +58,7 @@ def test_no_such_directory(tmp_path: Path, muster: Run) -> None:
 def test_an_empty_repository(verb: str, tmp_path: Path, muster: Run) -> None:
     repo = new_repository(tmp_path / "empty")
     code, _, err = muster(verb, "--repo", str(repo.path))
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert err.startswith("error: ")
     assert "Traceback" not in err
 
@@ -66,7 +66,7 @@ def test_an_empty_repository(verb: str, tmp_path: Path, muster: Run) -> None:
 def test_a_revision_that_does_not_exist_names_near_ones(tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     code, _, err = muster("get", "--repo", str(repo.path), "--rev", "mian")
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "mian" in err
     assert "main" in err
 
@@ -74,23 +74,23 @@ def test_a_revision_that_does_not_exist_names_near_ones(tmp_path: Path, muster: 
 def test_a_detached_head_can_be_read_but_not_committed_to(tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     repo.git("checkout", "--quiet", "--detach")
-    assert muster("get", "--repo", str(repo.path), *NOW)[0] == cli.FINE
+    assert muster("get", "--repo", str(repo.path), *NOW)[0] == exits.FINE
     code, _, err = muster("reconcile", "--repo", str(repo.path), *NOW)
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "HEAD is detached" in err
     assert "--branch" in err
-    assert muster("reconcile", "--repo", str(repo.path), "--branch", "main", *NOW)[0] == cli.FINE
+    assert muster("reconcile", "--repo", str(repo.path), "--branch", "main", *NOW)[0] == exits.FINE
 
 
 def test_plan_tells_and_writes_nothing(tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     before = repo.refs(), repo.status()
     code, out, _ = muster("plan", "--repo", str(repo.path), *NOW)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "1 cluster available" in out
     assert "Time alone changes something next at 2026-01-01T00:05:00Z." in out
     assert (repo.refs(), repo.status()) == before
-    assert muster("plan", "--repo", str(repo.path), "--exit-code", *NOW)[0] == cli.FINDINGS
+    assert muster("plan", "--repo", str(repo.path), "--exit-code", *NOW)[0] == exits.FINDINGS
     plan = json.loads(muster("plan", "--repo", str(repo.path), "-o", "json", *NOW)[1])
     assert plan["summary"] == "1 cluster available, 1 cluster accepted"
     assert list(plan["files"]) == ["derived/managedclusters/a.yaml"]
@@ -111,7 +111,7 @@ def test_render_json_is_the_run(tmp_path: Path, muster: Run) -> None:
 def test_get_in_a_pipe_is_plain_text(tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     code, out, err = muster("get", "--repo", str(repo.path), *NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert out.splitlines()[0].split() == ["NAME", "ACCEPTED", "AVAILABLE", "SINCE", "TAINTS", "REASON"]
     assert out.splitlines()[1].split() == ["a", "yes", "True", "0s", "-", "Ok"]
     assert "\x1b" not in out
@@ -124,12 +124,12 @@ def test_validate_shows_what_these_files_answer_for(
     bad = cluster("b").replace("hubAcceptsClient", "hubAcceptClient")
     repo.write("clusters/b/cluster.yaml", bad)
     monkeypatch.chdir(repo.path)
-    assert muster("validate", "clusters/a/cluster.yaml")[0] == cli.FINE
+    assert muster("validate", "clusters/a/cluster.yaml")[0] == exits.FINE
     code, _, err = muster("validate", "clusters/b/cluster.yaml")
-    assert code == cli.FINDINGS
+    assert code == exits.FINDINGS
     assert "clusters/b/cluster.yaml:5:8: error MUS201: unknown field spec.hubAcceptClient" in err
-    assert muster("validate", "--staged")[0] == cli.FINE
-    assert muster("validate")[0] == cli.FINDINGS
+    assert muster("validate", "--staged")[0] == exits.FINE
+    assert muster("validate")[0] == exits.FINDINGS
     found = json.loads(muster("validate", "-o", "json")[1])
     assert [(f["code"], f["line"], f["object"]["name"]) for f in found] == [("MUS201", 5, "b")]
 
@@ -137,12 +137,12 @@ def test_validate_shows_what_these_files_answer_for(
 def test_init_lays_down_a_fleet_that_can_be_reconciled(tmp_path: Path, muster: Run) -> None:
     target = tmp_path / "mine"
     code, out, _ = muster("init", str(target))
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "created fleet.yaml" in out
     repo = Repo(target, git_environ(tmp_path))
-    assert muster("validate", "--repo", str(target))[0] == cli.FINE
+    assert muster("validate", "--repo", str(target))[0] == exits.FINE
     repo.commit()
-    assert muster("reconcile", "--repo", str(target), *NOW)[0] == cli.FINE
+    assert muster("reconcile", "--repo", str(target), *NOW)[0] == exits.FINE
     assert "derived/managedclusters/example.yaml" in repo.paths()
     (target / "fleet.yaml").write_text("# mine\n")
     assert "kept    fleet.yaml (exists)" in muster("init", str(target))[1]
@@ -155,5 +155,5 @@ def test_the_work_tree_is_read_with_the_agents_refs(tmp_path: Path, muster: Run)
     repo.commit_to("refs/heads/agents/a", {"o.yaml": observed("a"), "l.yaml": lease("a", "2026-01-01T00:00:00Z")})
     for where in ("--worktree", "--rev=HEAD"):
         code, out, err = muster("get", "--repo", str(repo.path), where, *NOW)
-        assert (code, err) == (cli.FINE, "")
+        assert (code, err) == (exits.FINE, "")
         assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]

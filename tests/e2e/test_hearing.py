@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import muster as library
-from muster.commands import cli
+from muster.commands import exits
 from muster.model.times import parse_time
 from tests.acts.test_walkthrough import available, cluster, lease, observed
 from tests.commands.conftest import Run
@@ -54,7 +54,7 @@ def hub(tmp_path: Path, muster: Run) -> Hub:
     person.git("push", "--quiet", "origin", "main")
     for name in "abc":
         hub.beat(name, BEAT)
-    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == cli.FINE
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
     return hub
 
 
@@ -74,7 +74,7 @@ CHECKOUTS = {
 def test_in_any_checkout_the_agents_are_heard(hub: Hub, muster: Run, verb: str, options: tuple[str, ...]) -> None:
     checkout = hub.clone("ci", *options)
     code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert out.lower().startswith("nothing to do")
     assert hub.repo.git("log", "-1", "--format=%s", "main") == "3 clusters available, 3 clusters accepted"
 
@@ -89,11 +89,11 @@ def test_news_are_heard_in_any_checkout_although_its_copies_are_old(
     for name in "abc":
         hub.beat(name, LATER)
     code, out, _ = muster("plan", "--repo", checkout.path, "--now", LATER)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert out.splitlines()[0] == "Nothing to do."
     assert f"agents heard until {LATER} (0s ago)" in out
     code, out, err = muster("reconcile", "--repo", checkout.path, "--now", LATER, "-v")
-    assert (code, out) == (cli.FINE, "nothing to do\n")
+    assert (code, out) == (exits.FINE, "nothing to do\n")
     assert err == f"agents heard until {LATER} (0s ago)\n"
 
 
@@ -104,7 +104,7 @@ def test_only_agents_refs_are_fetched_and_nothing_of_a_persons_changes(hub: Hub,
     elsewhere.git("push", "--quiet", "origin", "main", "HEAD:topic")
     elsewhere.git("push", "--quiet", "origin", "HEAD:refs/tags/v1")
     config, before, shallow = (checkout.path / ".git/config").read_bytes(), checkout.refs(), checkout.git("log")
-    assert muster("get", "--repo", checkout.path, "--now", NOW)[0] == cli.FINE
+    assert muster("get", "--repo", checkout.path, "--now", NOW)[0] == exits.FINE
     after = checkout.refs()
     assert {name for name in after if name not in before} == {f"refs/remotes/origin/agents/{name}" for name in "abc"}
     assert {name: after[name] for name in before} == before
@@ -117,7 +117,7 @@ def test_an_agents_ref_with_a_history_does_not_make_a_whole_clone_shallow(hub: H
     person = clone(hub.repo, hub.path / "whole", "--single-branch")
     history = person.git("rev-list", "HEAD")
     hub.repo.git("update-ref", "refs/heads/agents/d", "main~1")
-    assert muster("plan", "--repo", person.path, "--now", NOW)[0] in (cli.FINE, cli.FINDINGS)
+    assert muster("plan", "--repo", person.path, "--now", NOW)[0] in (exits.FINE, exits.FINDINGS)
     assert person.git("rev-list", "HEAD") == history
     assert not (person.path / ".git/shallow").exists()
 
@@ -128,7 +128,7 @@ def test_without_a_remote_nothing_is_decided(hub: Hub, muster: Run, verb: str) -
     checkout.git("remote", "remove", "origin")
     before = checkout.refs()
     code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", LATER)
-    assert (code, out) == (cli.REPOSITORY, "")
+    assert (code, out) == (exits.REPOSITORY, "")
     assert "3 clusters speak through refs (refs/heads/agents/...) that are not here: a, b, c" in err
     assert "git remote add origin URL" in err
     assert checkout.refs() == before
@@ -142,11 +142,11 @@ def test_a_fork_has_no_agents_and_another_remote_does(hub: Hub, muster: Run) -> 
     checkout = Repo(hub.path / "ci", hub.repo.environ)
     for verb in ("plan", "reconcile"):
         code, _, err = muster(verb, "--repo", checkout.path, "--now", LATER)
-        assert code == cli.REPOSITORY
+        assert code == exits.REPOSITORY
         assert "no remote here has any of them, as a fork has none" in err
     checkout.git("remote", "add", "upstream", str(hub.repo.path))
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert out.startswith("Nothing to do.")
 
 
@@ -154,15 +154,15 @@ def test_a_remote_that_does_not_answer(hub: Hub, muster: Run) -> None:
     whole, shallow = hub.clone("whole"), hub.clone("shallow", *DEPTH)
     hub.repo.path.rename(hub.path / "away.git")
     code, _, err = muster("plan", "--repo", shallow.path, "--now", NOW)
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "a, b, c" in err
     assert "origin could not be asked" in err
     code, out, _ = muster("plan", "--repo", whole.path, "--now", LATER)
-    assert code == cli.FINE  # it shows what follows from what is known, and says how old that is
+    assert code == exits.FINE  # it shows what follows from what is known, and says how old that is
     assert f"agents heard until {BEAT} (10m ago); origin could not be asked" in out
     before = whole.refs()
     code, _, err = muster("reconcile", "--repo", whole.path, "--now", LATER)
-    assert code == cli.REPOSITORY  # but commits nothing on the strength of copies
+    assert code == exits.REPOSITORY  # but commits nothing on the strength of copies
     assert "the agents' refs here are copies and may be old" in err
     assert whole.refs() == before
     code, out, _ = muster("reconcile", "--repo", whole.path, "--now", LATER, "--offline")
@@ -173,17 +173,17 @@ def test_an_agent_that_retired_is_silent(hub: Hub, muster: Run) -> None:
     hub.retire("b")
     checkout = hub.clone("ci", *DEPTH)
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "1 cluster Unknown" in out
     assert "warning MUS511: ManagedCluster/b spoke through agents/b at the last run, and that ref is gone" in err
     code, out, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "MUS511" in err
     assert available(checkout, "b") == ("Unknown", True)
     assert available(checkout, "a") == ("True", False)
     again = hub.clone("again", *DEPTH)
     code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", NOW)
-    assert (code, out, err) == (cli.FINE, "nothing to do\n", "")
+    assert (code, out, err) == (exits.FINE, "nothing to do\n", "")
 
 
 def test_where_the_refs_of_all_are_missing_somebody_has_to_say_that_they_retired(hub: Hub, muster: Run) -> None:
@@ -191,16 +191,16 @@ def test_where_the_refs_of_all_are_missing_somebody_has_to_say_that_they_retired
         hub.retire(name)
     checkout = hub.clone("ci", *DEPTH)
     code, _, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
-    assert code == cli.REPOSITORY
+    assert code == exits.REPOSITORY
     assert "--agents-gone" in err
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW, "--agents-gone")
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "3 clusters Unknown" in out
     assert err.count("warning MUS511") == 3
-    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW, "--agents-gone")[0] == cli.FINE
+    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW, "--agents-gone")[0] == exits.FINE
     again = hub.clone("again", *DEPTH)
     code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert out.startswith("nothing to do\n")
 
 
@@ -210,7 +210,7 @@ def test_a_clone_that_sees_a_ref_go_knows_that_it_is_gone(hub: Hub, muster: Run,
     for name in "abc":
         hub.retire(name)
     code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", NOW)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "3 clusters Unknown" in out
     assert err.count("MUS511") == 3
 
@@ -225,7 +225,7 @@ def test_from_a_ref_to_a_file_and_back(hub: Hub, muster: Run) -> None:
     person.git("push", "--quiet", "origin", "main")
     checkout = hub.clone("files", *DEPTH)
     code, out, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert "ManagedCluster/a: agent ref agents/a -> gone" in out
     assert available(checkout, "a") == ("True", False)
     assert "agentRef" not in checkout.show("derived/managedclusters/a.yaml")
@@ -236,14 +236,14 @@ def test_from_a_ref_to_a_file_and_back(hub: Hub, muster: Run) -> None:
     for name in "abc":
         hub.beat(name, BEAT)
     checkout = hub.clone("refs-again", *DEPTH)
-    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)[0] == cli.FINE
+    assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)[0] == exits.FINE
     assert "agentRef: agents/a" in checkout.show("derived/managedclusters/a.yaml")
     assert available(checkout, "a") == ("True", False)
 
 
 def test_where_agents_push_no_remote_is_needed(hub: Hub, muster: Run) -> None:
     code, out, err = muster("reconcile", "--repo", hub.repo.path, "--now", NOW)
-    assert (code, out, err) == (cli.FINE, "nothing to do\n", "")
+    assert (code, out, err) == (exits.FINE, "nothing to do\n", "")
     hub.retire("c")
     code, out, err = muster("reconcile", "--repo", hub.repo.path, "--now", NOW)
     assert "1 cluster Unknown" in out
@@ -273,7 +273,7 @@ def test_machines_are_told_the_age_apart_from_the_data(hub: Hub, muster: Run) ->
     checkout = hub.clone("ci", *DEPTH)
     for verb in ("get", "render", "plan"):
         code, out, err = muster(verb, "--repo", checkout.path, "--now", "2026-01-01T00:02:00Z", "-o", "json")
-        assert code == cli.FINE
+        assert code == exits.FINE
         json.loads(out)
         assert err == f"agents heard until {BEAT} (2m ago)\n"
     _, out, err = muster("get", "--repo", checkout.path, "--now", "2026-01-01T00:02:00Z")
@@ -285,7 +285,7 @@ def test_the_hook_asks_nobody(hub: Hub, muster: Run) -> None:
     checkout = hub.clone("ci", *DEPTH)
     before = checkout.refs()
     for options in (("--staged",), (), ("--rev", "HEAD")):
-        assert muster("validate", "--repo", checkout.path, *options)[0] == cli.FINE
+        assert muster("validate", "--repo", checkout.path, *options)[0] == exits.FINE
     assert checkout.refs() == before
 
 
@@ -314,22 +314,22 @@ def test_copies_of_a_repository_that_was_named_by_its_url_are_no_news_later(hub:
     checkout.git("remote", "remove", "origin")
     url = f"file://{hub.repo.path}"
     done = muster("reconcile", "--repo", checkout.path, "--push", "--remote", url, "--now", NOW)
-    assert done == (cli.FINE, "nothing to do\n", "")
+    assert done == (exits.FINE, "nothing to do\n", "")
     code, out, err = muster("reconcile", "--repo", checkout.path, "--now", LATER)
-    assert (code, out) == (cli.REPOSITORY, "")
+    assert (code, out) == (exits.REPOSITORY, "")
     assert "the agents' refs here are copies and may be old" in err
     assert "git remote add" in err
     for name in "abc":
         hub.beat(name, LATER)
     done = muster("reconcile", "--repo", checkout.path, "--push", "--remote", url, "--now", LATER)
-    assert done == (cli.FINE, "nothing to do\n", "")
+    assert done == (exits.FINE, "nothing to do\n", "")
 
 
 def test_a_request_to_join_is_heard_of_before_it_is_accepted(hub: Hub, muster: Run) -> None:
     checkout = hub.clone("ci", *DEPTH)
     hub.repo.commit_to("refs/heads/agents/d", {"cluster.yaml": cluster("d", accepts=False)})
     code, out, err = muster("accept", "--repo", checkout.path, "--clusters", "d")
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert "d: accepted, written to clusters/d/cluster.yaml" in out
 
 
@@ -337,7 +337,7 @@ def test_a_ref_among_others_that_was_not_fetched_is_fetched(hub: Hub, muster: Ru
     checkout = hub.clone("ci", *DEPTH)
     checkout.git("fetch", "--quiet", "origin", "+refs/heads/agents/a:refs/heads/agents/a")
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
-    assert (code, err) == (cli.FINE, "")
+    assert (code, err) == (exits.FINE, "")
     assert out.startswith("Nothing to do.")
 
 
@@ -353,17 +353,17 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
         status = observed(name).partition("status:")
         files = {"l.yaml": lease(name, BEAT), "c.yaml": cluster(name, accepts=False) + "".join(status[1:])}
         hub.repo.commit_to(f"refs/heads/agents/{name}", files, date=BEAT)
-    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == cli.FINE
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
     checkout = hub.clone("ci", *DEPTH)
     checkout.write("clusters/n/cluster.yaml", cluster("n"))
     checkout.git("add", "--all")
     for options in (("--staged",), ("--staged", "--touched"), ()):
         code, _, err = muster("validate", "--repo", checkout.path, *options)
-        assert (code, "MUS420" in err) == (cli.FINE, False), err
+        assert (code, "MUS420" in err) == (exits.FINE, False), err
     assert muster("plan", "--repo", hub.clone("other", *DEPTH).path, "--now", NOW)[1].startswith("Nothing to do.")
     hub.retire("s")
     code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", NOW)
-    assert code == cli.FINE
+    assert code == exits.FINE
     assert "1 cluster removed" in out
     assert (
         "ManagedCluster/s spoke through agents/s at the last run, and that ref is gone: nothing else declares it" in err

@@ -46,7 +46,8 @@ def _trailers(run: Run) -> list[str]:
 
 
 def policies_digest(fleet: Fleet) -> str:
-    """Return 12 hex digits that change when any policy in force does, built-in ones included."""
+    """Return 12 hex digits that change when a condition, taint or pulse policy or a budget in force does, built-in ones
+    included."""
     digest = hashlib.sha256()
     for kind in _POLICY_KINDS:
         for policy in fleet.policies(kind):

@@ -11,6 +11,7 @@ from keyword import iskeyword
 import click
 
 from muster import __version__
+from muster.commands.exits import FAULT, FINE, INTERRUPTED, REPOSITORY, USAGE
 from muster.model.names import did_you_mean
 
 #: Verb -> what it does, in the order in which `muster --help` shows them.
@@ -37,8 +38,6 @@ VERBS: dict[str, str] = {
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",
 }
-
-FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Verbs(click.Group):

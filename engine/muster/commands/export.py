@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
-from muster.commands.cli import FINDINGS
+from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import reading_of

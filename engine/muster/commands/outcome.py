@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from muster.commands.cli import FAULT
+from muster.commands.exits import FAULT
 from muster.model.finding import Finding, Severity
 
 

@@ -1,0 +1,3 @@
+"""What the exit codes of `muster` mean."""
+
+FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED = 0, 1, 2, 3, 4, 130
