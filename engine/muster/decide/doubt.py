@@ -17,7 +17,7 @@ from datetime import datetime
 from muster.decide.budgets import headline
 from muster.decide.registration import JOINED
 from muster.fleet.fleet import Fleet
-from muster.fleet.leases import lease_seconds, leases_by_cluster
+from muster.fleet.leases import grace_factor, lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
@@ -27,16 +27,18 @@ from muster.policy.staleness import expiry
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """Asks who is silent, for the clusters of one run. `leases` are the agents' own, by cluster."""
+    """Asks who is silent, for the clusters of one run. `leases` are the agents' own, by cluster;
+    `factor` says for how many of their durations an agent may be silent."""
 
     fleet: Fleet
     now: datetime
     leases: Mapping[str, Tree]
+    factor: int
 
     @classmethod
     def of(cls, fleet: Fleet, now: datetime) -> "Doubts":
         """Prepare for the clusters of a fleet at an instant."""
-        return cls(fleet, now, leases_by_cluster(fleet))
+        return cls(fleet, now, leases_by_cluster(fleet), grace_factor(fleet))
 
     def about(self, obj: Object) -> "Doubt":
         """What is in doubt of one cluster."""
@@ -53,7 +55,9 @@ class Doubts:
         lease = self.leases.get(obj.id.name)
         if lease is None:
             return None
-        until = expiry(obj, lease, lease_seconds(self.fleet, obj, lease) if obj.kind is MANAGED_CLUSTER else 0)
+        managed = obj.kind is MANAGED_CLUSTER
+        seconds = self.factor * lease_seconds(self.fleet, obj, lease, self.factor) if managed else 0
+        until = expiry(obj, lease, seconds)
         return until is not None and self.now >= until
 
     def _agent_left(self, obj: Object) -> bool:

@@ -22,6 +22,7 @@ from muster.fleet.leases import (
     LEASE_SECONDS,
     SHORTENED,
     Shortened,
+    grace_factor,
     lease_seconds,
     leases_by_cluster,
     standing_seconds,
@@ -39,17 +40,17 @@ _LONGEST: Final = 10_000_000  # seconds of an old duration; what is longer was n
 
 def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what the agents of accepted clusters have to know of their leases."""
-    leases = leases_by_cluster(fleet)
+    leases, factor = leases_by_cluster(fleet), grace_factor(fleet)
     accepted = (obj for obj in fleet.of(MANAGED_CLUSTER) if obj.spec.get("hubAcceptsClient") is True)
-    yield from each(accepted, lambda obj: _told(fleet, obj, leases.get(obj.id.name), now))
+    yield from each(accepted, lambda obj: _told(fleet, obj, leases.get(obj.id.name), factor, now))
 
 
-def _told(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
+def _told(fleet: Fleet, obj: Object, lease: Tree, factor: int, now: datetime) -> Iterator[Decision]:
     seconds = lease_seconds(fleet, obj)
     told: dict[str, str] = {}
     if seconds != DEFAULT_SECONDS and fleet.now(obj.id, *LEASE_SECONDS) is None:
         told[DURATION] = str(seconds)
-    shortened = _shortened(fleet, obj, lease, seconds, now)
+    shortened = _shortened(fleet, obj, lease, seconds, factor, now)
     if shortened is not None:
         told[SHORTENED] = str(shortened)
     if told:
@@ -58,12 +59,12 @@ def _told(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[Dec
         yield Decision(obj.id, ("metadata", "annotations"), dict(sorted(annotations.items())), because, horizon)
 
 
-def _shortened(fleet: Fleet, obj: Object, lease: Tree, seconds: int, now: datetime) -> Shortened | None:
+def _shortened(fleet: Fleet, obj: Object, lease: Tree, seconds: int, factor: int, now: datetime) -> Shortened | None:
     """The shortening that the cluster's agent may not know of yet."""
-    known = Shortened.parse(fleet.before(obj.id, "metadata", "annotations", SHORTENED))
+    known = Shortened.parse(fleet.before(obj.id, "metadata", "annotations", SHORTENED), factor)
     before = _before(fleet, obj, seconds)
     if 0 < seconds < before:
-        known = Shortened(min(max(before, known.seconds if known else 0), _LONGEST), now)
+        known = Shortened(min(max(before, known.seconds if known else 0), _LONGEST), now, factor)
     if known is None or not known.matters(seconds) or known.known_to(lease) or now >= known.end(seconds):
         return None
     return known

@@ -72,7 +72,7 @@ def _conditions(
     fleet = scopes.fleet
     base = scopes.base(obj)
     reported, standing = fleet.reported(obj.id), fleet.conditions_before(obj.id)
-    until = expiry(obj, scopes.leases.get(obj.id.name), scopes.seconds(obj.id.name))
+    until = expiry(obj, scopes.leases.get(obj.id.name), scopes.grace_seconds(obj.id.name))
     expired = until is not None and now >= until
     for policy in policies:
         before = standing.get(policy.type)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
-from muster.model.kinds import LEASE
+from muster.model.kinds import CONDITION_POLICY, LEASE
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at
 
@@ -28,8 +28,10 @@ DURATION = "muster.dev/lease-duration-seconds"
 SHORTENED = "muster.dev/lease-shortened"
 #: How long after a run has decided it an agent may still read the old duration: committing and pushing takes a while.
 LEARNING = timedelta(seconds=60)
-#: The hub waits for this many durations (seed 000: 5 minutes, by default).
+#: The hub waits for this many durations (seed 000: 5 minutes, by default), where its policy says nothing else.
 GRACE_FACTOR = 5
+#: The policy that says it, as a parameter.
+_AVAILABILITY, _FACTOR = "managed-cluster-available", "graceFactor"
 DEFAULT_SECONDS = 60
 _WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
@@ -72,25 +74,33 @@ def renew_time(lease: Tree) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def grace_factor(fleet: Fleet) -> int:
+    """For how many durations of its lease a ManagedCluster may be silent, by the policy in force."""
+    policies = (obj for obj in fleet.policies(CONDITION_POLICY) if obj.id.name == _AVAILABILITY)
+    factor = next((dig(obj.spec, "params", _FACTOR) for obj in policies), None)
+    return factor if isinstance(factor, int) and not isinstance(factor, bool) and factor > 0 else GRACE_FACTOR
+
+
 @dataclass(frozen=True, slots=True)
 class Shortened:
     """A Lease lasted `seconds` until `since`, and lasts shorter now. Its agent learns that with the renewal that is due
-    by the old duration: until then it is no less alive."""
+    by the old duration: until then it is no less alive. `factor`: for how many durations it may be silent."""
 
     seconds: int
     since: datetime
+    factor: int
 
     def __str__(self) -> str:
         return f"{self.seconds}s until {format_time(self.since)}"
 
     @classmethod
-    def parse(cls, text: Tree) -> "Shortened | None":
+    def parse(cls, text: Tree, factor: int) -> "Shortened | None":
         """Read what `str` gives; None for anything else."""
         words = text.split("s until ") if isinstance(text, str) else []
         since = try_time(words[1]) if len(words) == 2 else None
         if since is None or not _WHOLE.fullmatch(words[0]):
             return None
-        return cls(int(words[0]), since)
+        return cls(int(words[0]), since, factor)
 
     def known_to(self, lease: Tree) -> bool:
         """Whether a Lease was renewed by an agent that must have known."""
@@ -99,15 +109,15 @@ class Shortened:
 
     def allowed(self, seconds: int) -> int:
         """How long a Lease from before lasts, that lasts `seconds` now: to the renewal that was due, and its grace."""
-        return seconds + -(-self.seconds // GRACE_FACTOR)
+        return seconds + -(-self.seconds // self.factor)
 
     def matters(self, seconds: int) -> bool:
         """Whether an agent that renews by the old duration could be taken for silent by the new one."""
-        return self.seconds > (GRACE_FACTOR - 1) * seconds > 0
+        return self.seconds > (self.factor - 1) * seconds > 0
 
     def end(self, seconds: int) -> datetime:
         """When no Lease from before can be fresh any more."""
-        return self.since + LEARNING + timedelta(seconds=GRACE_FACTOR * self.allowed(seconds))
+        return self.since + LEARNING + timedelta(seconds=self.factor * self.allowed(seconds))
 
 
 def own_lease_seconds(cluster: Object) -> int:
@@ -128,10 +138,11 @@ def standing_seconds(derived: Tree) -> int:
         return DEFAULT_SECONDS
 
 
-def lease_seconds(fleet: Fleet, cluster: Object, lease: Tree = None) -> int:
+def lease_seconds(fleet: Fleet, cluster: Object, lease: Tree = None, factor: int = GRACE_FACTOR) -> int:
     """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word.
 
-    With a Lease, how long that one lasts: longer where its agent cannot know yet that leases have become shorter.
+    With a Lease, how long that one lasts: longer where its agent cannot know yet that leases have become shorter;
+    `factor` is the fleet's `grace_factor`.
     Where the cluster is broken, all is as the last run had it.
     """
     if cluster.id in fleet.broken:
@@ -140,5 +151,5 @@ def lease_seconds(fleet: Fleet, cluster: Object, lease: Tree = None) -> int:
         value = fleet.now(cluster.id, *LEASE_SECONDS)
         seconds = value if isinstance(value, int) else own_lease_seconds(cluster)
     annotations = fleet.now(cluster.id, "metadata", "annotations")
-    shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED)) if lease is not None else None
+    shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor) if lease is not None else None
     return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds

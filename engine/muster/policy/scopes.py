@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster import cel
-from muster.fleet.leases import effective_leases
+from muster.fleet.leases import effective_leases, grace_factor
 from muster.model.kinds import Kind
 from muster.policy.adapters import Adapters
 from muster.policy.lazy import PolicyScope, cost_share
@@ -24,7 +24,7 @@ class Scopes(Sight):
     @classmethod
     def of(cls, fleet: Ruled, now: datetime) -> "Scopes":
         """Prepare for the objects of a fleet at an instant."""
-        return cls(fleet, cel.Clock(now), effective_leases(fleet), Adapters.of(fleet))
+        return cls(fleet, cel.Clock(now), effective_leases(fleet), grace_factor(fleet), Adapters.of(fleet))
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""

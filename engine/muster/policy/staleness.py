@@ -16,8 +16,7 @@ from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.model.times import later, second_after, second_at, span_of, try_time
 from muster.model.tree import Tree, dig
 
-#: Open Cluster Management waits for this many durations of a cluster's lease, Karmada for one of the Lease's own.
-_MANAGED_FACTOR = 5
+#: Karmada waits for one duration of the Lease's own.
 _KARMADA_SECONDS = 40
 
 
@@ -46,23 +45,23 @@ class ReportedCondition(dict[str, Any]):
 
 
 def reported_conditions(
-    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, seconds: int, clock: cel.Clock
+    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, grace_seconds: int, clock: cel.Clock
 ) -> dict[str, Tree]:
     """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to.
 
-    `seconds` is how long the lease of a ManagedCluster lasts.
+    `grace_seconds` is how long a ManagedCluster may be silent.
     """
-    stale_from = expiry(cluster, lease, seconds) if cluster is not None and reported else None
+    stale_from = expiry(cluster, lease, grace_seconds) if cluster is not None and reported else None
     return {type_: ReportedCondition(condition, stale_from, clock) for type_, condition in reported.items()}
 
 
-def expiry(cluster: Object, lease: Tree, seconds: int) -> datetime | None:
+def expiry(cluster: Object, lease: Tree, grace_seconds: int) -> datetime | None:
     """Return the first whole second at which a cluster's Lease has expired; None without one: then nobody knows."""
     renewed = try_time(renew_time(lease))
     if renewed is None:
         return None
     if cluster.kind == MANAGED_CLUSTER:
-        return second_at(later(renewed, _MANAGED_FACTOR * span_of(max(seconds, 0))))
+        return second_at(later(renewed, span_of(max(grace_seconds, 0))))
     if cluster.kind == KARMADA_CLUSTER:
         seconds = _positive(dig(lease, "spec", "leaseDurationSeconds"), _KARMADA_SECONDS)
         return second_after(later(renewed, span_of(seconds)))

@@ -45,6 +45,7 @@ class Sight:
     fleet: Fleet
     clock: cel.Clock
     leases: Mapping[str, Tree]
+    factor: int
     adapters: Adapters
 
     def base(self, obj: Object) -> dict[str, object]:
@@ -57,8 +58,12 @@ class Sight:
         id_ = MANAGED_CLUSTER.id(cluster)
         obj = self.fleet.objects.get(id_)
         if obj is not None:
-            return lease_seconds(self.fleet, obj, self.leases.get(cluster))
+            return lease_seconds(self.fleet, obj, self.leases.get(cluster), self.factor)
         return standing_seconds(self.fleet.previous[id_]) if id_ in self.fleet.previous else 0
+
+    def grace_seconds(self, cluster: str) -> int:
+        """How long a ManagedCluster of this name may be silent."""
+        return self.factor * self.seconds(cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ def _reported(sight: Sight, obj: Object, name: str) -> dict[str, Tree]:
         return reported
     ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
     cluster = next((sight.fleet.objects[id_] for id_ in ids if id_ in sight.fleet.objects), None)
-    return reported_conditions(reported, cluster, sight.leases.get(name), sight.seconds(name), sight.clock)
+    return reported_conditions(reported, cluster, sight.leases.get(name), sight.grace_seconds(name), sight.clock)
 
 
 def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
