@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from muster.check.validate import compile_placements
 from muster.decide import placements, sets
+from muster.decide.context import Context
 from muster.decide.garbage import without_collection
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
@@ -139,7 +140,7 @@ def timed(fleet: Ruled) -> tuple[float, Ruled]:
     start = time.process_time()
     with without_collection():  # as every run does
         for stage in (sets.stage, placements.stage):
-            fleet = fleet.with_outcomes(stage(fleet, NOW))
+            fleet = fleet.with_outcomes(stage(fleet, Context.of(fleet), NOW))
     return time.process_time() - start, fleet
 
 

@@ -16,6 +16,7 @@ from tests.support.memory import MemorySnapshot
 
 from muster.answers.evaluate import check_snapshot
 from muster.decide import pools
+from muster.decide.context import Context
 from muster.decide.pools import version_of
 from muster.fleet.objects import Object
 from muster.model.decision import Decision
@@ -97,7 +98,7 @@ def seconds(fleet: Ruled) -> tuple[float, int]:
     for _ in range(ROUNDS):
         gc.collect()
         started = time.process_time()
-        outcomes = list(pools.stage(fleet, NOW))
+        outcomes = list(pools.stage(fleet, Context.of(fleet), NOW))
         best = min(best, time.process_time() - started)
         named = (o for o in outcomes if isinstance(o, Decision) and o.path == ("spec", "clusterName"))
         created = sum(decision.object not in fleet.previous for decision in named)

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from muster.answers.evaluate import check_snapshot
 from muster.decide import pipeline
+from muster.decide.context import Context
 from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
 from muster.model.published import Published, PulseKey
 from muster.model.snapshot import Skipped
@@ -65,7 +66,7 @@ def _stages(fleet: Ruled, now: datetime, title: str) -> Ruled:
     print(f"{title}:")
     for name, stage in pipeline.STAGES:
         start = time.process_time()
-        fleet = fleet.with_outcomes(stage(fleet, now))
+        fleet = fleet.with_outcomes(stage(fleet, Context.of(fleet), now))
         spent = time.process_time() - start
         if name in ("reports", "conditions", "pulses"):
             print(f"  {name:<12}{spent:8.2f} s")

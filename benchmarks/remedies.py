@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.decide import disruption, remedies
-from muster.decide.budgets import Allowance, allowance
+from muster.decide import disruption, remedies, wishes
+from muster.decide.context import Context
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -37,10 +37,10 @@ def main() -> None:
     fleet = build(clusters, count)
     print(f"{clusters} clusters, {count} remedies")
     started = time.perf_counter()
-    decided = sum(1 for _ in remedies.stage(fleet, NOW))
+    decided = sum(1 for _ in remedies.stage(fleet, Context.of(fleet), NOW))
     print(f"  remedies     {time.perf_counter() - started:6.2f} s   {decided} decisions")
     started = time.perf_counter()
-    list(disruption.stage(fleet, NOW))
+    list(disruption.stage(fleet, Context.of(fleet).after(wishes.stage(fleet, Context.of(fleet), NOW)), NOW))
     print(f"  budgets      {time.perf_counter() - started:6.2f} s   asking every Remedy once more, to count")
     print("one changed cluster")
     for size in (clusters // 10, clusters, clusters * 3):
@@ -49,15 +49,15 @@ def main() -> None:
 
 def one_cluster(fleet: Ruled) -> float:
     """Seconds that it takes to decide the actions of one cluster anew, everything that is common being at hand."""
-    asking, allowed = remedies.Asking.of(fleet, NOW), allowance(fleet, NOW)
+    asking = remedies.Asking.of(fleet, Context.of(fleet), NOW)
     changed = fleet.clusters()[len(fleet.clusters()) // 2]
-    list(remedies.cluster_actions(asking, allowed, changed))
-    return min(_once(asking, allowed, changed) for _ in range(REPEAT))
+    list(remedies.cluster_actions(asking, changed))
+    return min(_once(asking, changed) for _ in range(REPEAT))
 
 
-def _once(asking: remedies.Asking, allowed: Allowance, changed: Object) -> float:
+def _once(asking: remedies.Asking, changed: Object) -> float:
     started = time.perf_counter()
-    list(remedies.cluster_actions(asking, allowed, changed))
+    list(remedies.cluster_actions(asking, changed))
     return time.perf_counter() - started
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.settle import Settled, settle
-from muster.decide import conditions, kept, pipeline, taints
+from muster.decide import conditions, kept, pipeline, placements, taints
+from muster.decide.context import Context
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Severity
@@ -38,10 +39,10 @@ def untouched() -> Run:
 def failing_for(name: str, function: Callable[..., Any], position: int) -> Callable[..., Any]:
     """The function, but that it fails where its argument at `position` is the object of that name."""
 
-    def planted(*arguments: Any) -> Any:
+    def planted(*arguments: Any, **named: Any) -> Any:
         if arguments[position].id.name == name:
             raise KeyError(SECRET)
-        return function(*arguments)
+        return function(*arguments, **named)
 
     return planted
 
@@ -78,7 +79,13 @@ def test_a_fault_about_every_object_keeps_everything(monkeypatch: pytest.MonkeyP
     assert "MUS490" in {one.code for one in run.findings}
 
 
-STAGES = [name for name, _ in pipeline.STAGES]
+def plant(monkeypatch: pytest.MonkeyPatch, name: str, decide: Callable[..., Any]) -> None:
+    """Let the stage of that name decide so."""
+    stages = tuple(replace(stage, decide=decide) if stage.name == name else stage for stage in pipeline.STAGES)
+    monkeypatch.setattr(pipeline, "STAGES", stages)
+
+
+STAGES = [stage.name for stage in pipeline.STAGES]
 
 
 def test_every_stage_says_what_it_derives() -> None:
@@ -87,12 +94,11 @@ def test_every_stage_says_what_it_derives() -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(fleet: Ruled, now: datetime) -> Iterator[Outcome]:
+    def planted(*_: object) -> Iterator[Outcome]:
         yield from ()
         raise RuntimeError(SECRET)
 
-    stages = tuple((other, planted if other == name else stage) for other, stage in pipeline.STAGES)
-    monkeypatch.setattr(pipeline, "STAGES", stages)
+    plant(monkeypatch, name, planted)
     at_rest = evaluate_snapshot(example(), NOON)
     assert at_rest.files == {}, "what stands, stands"
     found = [one for one in at_rest.findings if one.code == "MUS491"]
@@ -104,14 +110,13 @@ def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monk
 
 def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that looks at all objects together does not know on which it failed."""
-    stages = dict(pipeline.STAGES)
 
-    def planted(fleet: Ruled, now: datetime) -> list[Outcome]:
+    def planted(fleet: Ruled, context: Context, now: datetime) -> list[Outcome]:
         assert "prod-us-2" not in {obj.id.name for obj in fleet.clusters()}
         assert "shop" not in {obj.id.name for obj in fleet.of(*fleet_kinds())}
-        return list(stages["placements"](fleet, now))
+        return list(placements.stage(fleet, context, now))
 
-    monkeypatch.setattr(pipeline, "STAGES", tuple((n, planted if n == "placements" else s) for n, s in pipeline.STAGES))
+    plant(monkeypatch, "placements", planted)
     run = evaluate_snapshot(example(), LATER)
     found = {str(one.object) for one in run.findings if one.code == "MUS490"}
     assert found == {"ManagedCluster/prod-us-2", "MultiClusterIngress/web/shop"}
@@ -125,13 +130,14 @@ def fleet_kinds() -> Any:
     return (MULTI_CLUSTER_INGRESS,)
 
 
-def test_without_budgets_nothing_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["wishes", "budgets"])
+def test_without_budgets_nothing_is_let_through(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cannot say whether too much of the fleet is in trouble must not let new effects happen."""
 
-    def planted(fleet: Ruled, now: datetime) -> list[Outcome]:
+    def planted(*_: object) -> list[Outcome]:
         raise RuntimeError
 
-    monkeypatch.setattr(pipeline, "STAGES", tuple((n, planted if n == "budgets" else s) for n, s in pipeline.STAGES))
+    plant(monkeypatch, name, planted)
     run = evaluate_snapshot(example(), LATER)
     assert run.files == {}
 

@@ -28,7 +28,7 @@ def python_type(type_: Type) -> type:
 @pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: "+".join(kind.name for kind in kinds))
 def test_values_are_of_their_types(kinds: tuple[Kind, ...]) -> None:
     run = evaluate(EXAMPLE, NOON)
-    environment, scopes = policy_environment(kinds, {}), Scopes.of(run.fleet, run.now)
+    environment, scopes = policy_environment(kinds, {}), Scopes.of(run.fleet, run.fleet.rules, run.now)
     assert run.fleet.of(*kinds)
     for obj in run.fleet.of(*kinds):
         base = scopes.base(obj)

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from muster.decide.context import Context
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON
@@ -21,14 +22,14 @@ _AVAILABLE: Final = "Available"
 _BECAUSE = Because("add-ons", text="its cluster is Unknown, and so is the add-on")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the availability of the add-ons of clusters that are Unknown."""
 
     def unknown(add_on: Object) -> Iterator[Decision]:
-        cluster = fleet.now(MANAGED_CLUSTER.id(add_on.id.namespace), *_OF_CLUSTER)
+        cluster = view.now(MANAGED_CLUSTER.id(add_on.id.namespace), *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
-            before = fleet.conditions_before(add_on.id).get(_AVAILABLE)
+            before = view.conditions_before(add_on.id).get(_AVAILABLE)
             value = condition(before, status="Unknown", reason=cluster["reason"], message=cluster["message"], now=now)
             yield Decision(add_on.id, ("status", "conditions", (_AVAILABLE,)), value, _BECAUSE)
 
-    yield from each(fleet.of(MANAGED_CLUSTER_ADD_ON), unknown)
+    yield from each(view.of(MANAGED_CLUSTER_ADD_ON), unknown)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster import cel
+from muster.decide.context import Context
 from muster.decide.damping import PENDING, pending
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
@@ -23,7 +24,6 @@ from muster.model.tree import At, Tree
 from muster.policy.expressions import Text
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import HOLD_WHEN, OBSERVED, ConditionPolicy, Guard, Rule
-from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of
 
@@ -44,26 +44,30 @@ class Verdict:
     must_last: bool = True
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
-    scopes, failures = Scopes.of(fleet, now), Failures()
-    targets = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds}
-    objects = fleet.of(*(kind for kind in ALL if kind.counted or kind in targets))
-    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures))
+    scopes, failures = Scopes.of(view, context.rules, now), Failures()
+    targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
+    kept = context.shared.uncertain(CONDITION_POLICY)
+    objects = view.of(*(kind for kind in ALL if kind.counted or kind in targets))
+    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
     yield from failures.findings()
 
 
-def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Failures) -> Iterator[Decision]:
+def object_conditions(
+    scopes: Scopes, obj: Object, now: datetime, failures: Failures, *, kept: bool = False
+) -> Iterator[Decision]:
     """Decide the conditions of one object.
 
-    Where several policies may decide one condition, the first by name that says anything does.
+    Where several policies may decide one condition, the first by name that says anything does. `kept`: a policy cannot
+    be read, and what it may have decided before stays.
     """
     base = scopes.base(obj)
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
-    generation = generation_of(scopes.fleet, obj.id) if obj.kind.counted else None
+    generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
     silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
     spoken: set[str] = set()
-    for policy in scopes.fleet.compiled.conditions:
+    for policy in scopes.rules.compiled.conditions:
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         verdict = _judged(scopes, policy, base, obj, failures)
@@ -73,12 +77,12 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
         if verdict is None:
             silent[policy.type] = Decision(obj.id, path, None, Because(policy.label), horizon)
             continue
-        verdict, because, waiting = damped(scopes.fleet, policy, obj, verdict, now)
+        verdict, because, waiting = damped(scopes.view, policy, obj, verdict, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
-            scopes.fleet.conditions_before(obj.id).get(policy.type),
+            scopes.view.conditions_before(obj.id).get(policy.type),
             status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
             generation=generation if verdict.generation is None else verdict.generation,
         )  # fmt: skip
@@ -86,7 +90,8 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
         spoken.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
     yield from (decision for decision in silent.values() if decision.horizon is not None)
-    yield from _kept(scopes, obj, conditions)
+    if kept:
+        yield from _kept(scopes, obj, conditions)
 
 
 def _judged(
@@ -102,14 +107,14 @@ def _judged(
 
 
 def damped(
-    fleet: Fleet, policy: ConditionPolicy, obj: Object, verdict: Verdict, now: datetime
+    view: View, policy: ConditionPolicy, obj: Object, verdict: Verdict, now: datetime
 ) -> tuple[Verdict, Because, Decision | None]:
     """The verdict that counts, why, and what is remembered while a new outcome has not lasted long enough."""
     because = Because(f"{policy.label}#{verdict.rule}")
     if not verdict.must_last:
         return verdict, because, None
-    current = fleet.conditions_before(obj.id).get(policy.type)
-    known = fleet.before(obj.id, *map(str, PENDING), policy.type)
+    current = view.conditions_before(obj.id).get(policy.type)
+    known = view.before(obj.id, *map(str, PENDING), policy.type)
     waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
     if waiting is None or current is None:
         return verdict, because, None
@@ -127,9 +132,7 @@ def _as_it_was(current: Tree, verdict: Verdict) -> Verdict:
 
 def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
     """While a policy cannot be read, what it decided before stays: an error in a rule is no news of a cluster."""
-    if not scopes.fleet.uncertain(CONDITION_POLICY):
-        return
-    for type_, before in scopes.fleet.conditions_before(obj.id).items():
+    for type_, before in scopes.view.conditions_before(obj.id).items():
         if type_ not in conditions:
             value = {name: field for name, field in before.items() if name != "type"}
             yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)

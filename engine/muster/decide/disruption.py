@@ -7,31 +7,29 @@ observer is the first suspect: the Fleet says since when, and what was the last 
 A budget's past (over since, met since) lies in the Fleet's derived part and changes at transitions only.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
 
-from muster.decide import remedies, taint_policies, taints
+from muster.decide import taints
+from muster.decide.allowance import Allowance, Holding, holdings
 from muster.decide.budgets import (
     STATE,
     Budget,
-    Holding,
     budgets_of,
     fleet_id,
     headline,
-    holdings,
     kept_clusters,
     population,
     sound_override,
 )
+from muster.decide.context import Context
 from muster.decide.removals import EFFECT, held_removals
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.model.decision import Because, Decision, Path
-from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -44,26 +42,32 @@ _MOST_NAMED = 10
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 _BECAUSE = Because("budgets")
 
-#: Tells which clusters a stage would disrupt, whether the effect stands already or not; findings are faults of ours.
-Wishes: TypeAlias = Callable[[Ruled, datetime], Iterable[ObjectId | Finding]]
-WISHES: tuple[Wishes, ...] = (taints.wishes, taint_policies.wishes, remedies.wishes)
 
-
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide which budgets hold, and what the Fleet says about it."""
+def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
+    """Decide which budgets hold, what that allows, and what the Fleet says about it."""
     budgets = budgets_of(fleet)
     id_ = fleet_id(fleet)
     past = _past(fleet, id_)
     known = holdings(fleet.before(past, *STATE), budgets)
-    wished = {wish for wishes in WISHES for wish in wishes(fleet, now)}
-    disrupted = {wish for wish in wished if not isinstance(wish, Finding)}.union(_kept_wishes(fleet))
-    yield from (found for found in wished if isinstance(found, Finding))
+    disrupted = context.disrupted.union(_kept_wishes(fleet))
     groups = list(_groups(fleet, budgets))
     found = [
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
     ]
+    yield _allowance(fleet, id_, budgets, found, now)
     yield from _state(fleet, id_, found, now)
     yield from _conditions(fleet, (id_, past), found, groups, now)
+
+
+def _allowance(
+    fleet: Ruled, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
+) -> Allowance:
+    """What may happen. A broken Fleet goes on to say what held at the last run, and that holds."""
+    override = sound_override(fleet, id_)
+    if override is not None and override.covers(now):
+        return Allowance(budgets, (), now)
+    kept = mapping_at({"muster": fleet.now(id_, *STATE[:2])}, "muster").get(STATE[2])
+    return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
 
 
 def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
@@ -124,7 +128,7 @@ def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
     return next(same, None)
 
 
-def _judge(group: _Group, disrupted: set[ObjectId], before: Holding | None, now: datetime) -> Holding | None:
+def _judge(group: _Group, disrupted: frozenset[ObjectId], before: Holding | None, now: datetime) -> Holding | None:
     """Whether a budget holds in a group: while it is over, and until its cooldown has passed after that."""
     count = sum(obj.id in disrupted for obj in group.members)
     over = count > group.allowed or group.suspicious

@@ -16,12 +16,13 @@ from datetime import datetime
 
 from muster.decide.budgets import headline
 from muster.decide.registration import JOINED
-from muster.fleet.fleet import Fleet
-from muster.fleet.leases import grace_factor, lease_seconds, leases_by_cluster
+from muster.fleet.leases import lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
+from muster.policy.rules import Rules
 from muster.policy.staleness import expiry
 
 
@@ -30,22 +31,22 @@ class Doubts:
     """Asks who is silent, for the clusters of one run. `leases` are the agents' own, by cluster;
     `factor` says for how many of their durations an agent may be silent."""
 
-    fleet: Fleet
+    view: View
     now: datetime
     leases: Mapping[str, Tree]
     factor: int
 
     @classmethod
-    def of(cls, fleet: Fleet, now: datetime) -> "Doubts":
-        """Prepare for the clusters of a fleet at an instant."""
-        return cls(fleet, now, leases_by_cluster(fleet), grace_factor(fleet))
+    def of(cls, view: View, rules: Rules, now: datetime) -> "Doubts":
+        """Prepare for the clusters of a view at an instant."""
+        return cls(view, now, leases_by_cluster(view), rules.grace)
 
     def about(self, obj: Object) -> "Doubt":
         """What is in doubt of one cluster."""
         expired = self._expired(obj)
         return Doubt(
-            conditions=conditions_of(self.fleet, obj.id),
-            reported=frozenset(self.fleet.reported(obj.id)),
+            conditions=conditions_of(self.view, obj.id),
+            reported=frozenset(self.view.reported(obj.id)),
             stale=expired is True,
             absent=self._agent_left(obj) if expired is None else expired,
         )
@@ -56,7 +57,7 @@ class Doubts:
         if lease is None:
             return None
         managed = obj.kind is MANAGED_CLUSTER
-        seconds = self.factor * lease_seconds(self.fleet, obj, lease, self.factor) if managed else 0
+        seconds = self.factor * lease_seconds(self.view, obj, lease, self.factor) if managed else 0
         until = expiry(obj, lease, seconds)
         return until is not None and self.now >= until
 
@@ -66,8 +67,8 @@ class Doubts:
         Of a cluster that never had an agent people and hubs write the conditions: their files are their word.
         """
         if obj.kind is MANAGED_CLUSTER:
-            return JOINED in self.fleet.conditions_before(obj.id)
-        return obj.spec.get("syncMode") == "Pull" and headline(self.fleet, obj) == "Unknown"
+            return JOINED in self.view.conditions_before(obj.id)
+        return obj.spec.get("syncMode") == "Pull" and headline(self.view, obj) == "Unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,6 @@ def watch(scope: dict[str, object], doubt: Doubt) -> tuple[Watched, ...]:
     return tuple(watching)
 
 
-def conditions_of(fleet: Fleet, id_: ObjectId) -> dict[str, Tree]:
+def conditions_of(view: View, id_: ObjectId) -> dict[str, Tree]:
     """Condition by type as a reader of the whole object sees them: reported, with what muster decided over it."""
-    return {**fleet.reported(id_), **fleet.conditions(id_)}
+    return {**view.reported(id_), **view.conditions(id_)}

@@ -13,21 +13,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from muster.decide.context import Context
 from muster.decide.generations import DIGEST
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.leases import (
     DEFAULT_SECONDS,
     DURATION,
     LEASE_SECONDS,
     SHORTENED,
     Shortened,
-    grace_factor,
     lease_seconds,
     leases_by_cluster,
     standing_seconds,
 )
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
@@ -38,31 +38,31 @@ _LEARNING: Final = Because("durations", text="its agent cannot know yet that the
 _LONGEST: Final = 10_000_000  # seconds of an old duration; what is longer was never waited for
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what the agents of accepted clusters have to know of their leases."""
-    leases, factor = leases_by_cluster(fleet), grace_factor(fleet)
-    accepted = (obj for obj in fleet.of(MANAGED_CLUSTER) if obj.spec.get("hubAcceptsClient") is True)
-    yield from each(accepted, lambda obj: _told(fleet, obj, leases.get(obj.id.name), factor, now))
+    leases, factor = leases_by_cluster(view), context.rules.grace
+    accepted = (obj for obj in view.of(MANAGED_CLUSTER) if obj.spec.get("hubAcceptsClient") is True)
+    yield from each(accepted, lambda obj: _told(view, obj, leases.get(obj.id.name), factor, now))
 
 
-def _told(fleet: Fleet, obj: Object, lease: Tree, factor: int, now: datetime) -> Iterator[Decision]:
-    seconds = lease_seconds(fleet, obj)
+def _told(view: View, obj: Object, lease: Tree, factor: int, now: datetime) -> Iterator[Decision]:
+    seconds = lease_seconds(view, obj)
     told: dict[str, str] = {}
-    if seconds != DEFAULT_SECONDS and fleet.now(obj.id, *LEASE_SECONDS) is None:
+    if seconds != DEFAULT_SECONDS and view.now(obj.id, *LEASE_SECONDS) is None:
         told[DURATION] = str(seconds)
-    shortened = _shortened(fleet, obj, lease, seconds, factor, now)
+    shortened = _shortened(view, obj, lease, seconds, factor, now)
     if shortened is not None:
         told[SHORTENED] = str(shortened)
     if told:
-        annotations = {**mapping_at(fleet.now(obj.id, "metadata", "annotations")), **told}
+        annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations")), **told}
         because, horizon = (_LEARNING, shortened.end(seconds)) if shortened else (_BECAUSE, None)
         yield Decision(obj.id, ("metadata", "annotations"), dict(sorted(annotations.items())), because, horizon)
 
 
-def _shortened(fleet: Fleet, obj: Object, lease: Tree, seconds: int, factor: int, now: datetime) -> Shortened | None:
+def _shortened(view: View, obj: Object, lease: Tree, seconds: int, factor: int, now: datetime) -> Shortened | None:
     """The shortening that the cluster's agent may not know of yet."""
-    known = Shortened.parse(fleet.before(obj.id, "metadata", "annotations", SHORTENED), factor)
-    before = _before(fleet, obj, seconds)
+    known = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), factor)
+    before = _before(view, obj, seconds)
     if 0 < seconds < before:
         known = Shortened(min(max(before, known.seconds if known else 0), _LONGEST), now, factor)
     if known is None or not known.matters(seconds) or known.known_to(lease) or now >= known.end(seconds):
@@ -70,16 +70,16 @@ def _shortened(fleet: Fleet, obj: Object, lease: Tree, seconds: int, factor: int
     return known
 
 
-def _before(fleet: Fleet, obj: Object, seconds: int) -> int:
+def _before(view: View, obj: Object, seconds: int) -> int:
     """How long the lease lasted at the last run; as now, where that cannot be told."""
-    previous = fleet.previous.get(obj.id)
-    if fleet.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
+    previous = view.previous.get(obj.id)
+    if view.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
         return seconds
     digest = dig(previous, "metadata", "annotations", DIGEST)
     known = standing_seconds(previous)
     if known == DEFAULT_SECONDS and digest in (
         None,
-        mapping_at(fleet.now(obj.id, "metadata", "annotations")).get(DIGEST),
+        mapping_at(view.now(obj.id, "metadata", "annotations")).get(DIGEST),
     ):
         return seconds  # nobody changed anything: it was derived before durations were
     return known

@@ -11,7 +11,8 @@ their cluster at once, as HyperFleet deletes such a kind on the spot.
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
+from muster.decide.context import Context
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.kinds import CLUSTERS, NODE_POOL
 from muster.model.times import format_time
@@ -20,16 +21,16 @@ from muster.policy.adapters import owner_cluster
 _CASCADE = Because("finalizing", text="its cluster is being deleted")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     """Mark the node pools of clusters that are being deleted, whether or not an adapter has to let go of them.
 
     A derived mark stays unless the cluster is there and is not being deleted: a cluster with an error in it, and one
     whose file went first, have not taken it back.
     """
-    going = {obj.id.name: obj.deleting for obj in fleet.of(*CLUSTERS)}
-    going |= {obj.id.name: True for obj in fleet.of(*CLUSTERS) if obj.deleting}
-    for pool in fleet.of(NODE_POOL):
-        since = fleet.before(pool.id, "metadata", "deletionTimestamp")
+    going = {obj.id.name: obj.deleting for obj in view.of(*CLUSTERS)}
+    going |= {obj.id.name: True for obj in view.of(*CLUSTERS) if obj.deleting}
+    for pool in view.of(NODE_POOL):
+        since = view.before(pool.id, "metadata", "deletionTimestamp")
         marked = isinstance(since, str)
         if not pool.deleting and going.get(owner_cluster(pool), marked):
             value = since if marked else format_time(now)

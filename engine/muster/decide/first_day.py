@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.budgets import NEVER_AVAILABLE, headline, in_service
+from muster.decide.context import Context
 from muster.decide.registration import JOINED
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.tree import dig, mapping_at
-from muster.policy.ruled import Ruled
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", text="the cluster has never been available, so budgets do not count it yet")
@@ -29,46 +29,46 @@ _BECAUSE = Because("first day", text="the cluster has never been available, so b
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 
-def stage(fleet: Ruled, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember which clusters have never been available."""
-    judged = {kind for policy in fleet.compiled.conditions for kind in policy.target.kinds
+    judged = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds
               if policy.type == kind.headline}  # fmt: skip
 
     def remembered(obj: Object) -> Iterator[Decision]:
-        recorded = NEVER_AVAILABLE in mapping_at(fleet.previous.get(obj.id), *map(str, _PATH))
+        recorded = NEVER_AVAILABLE in mapping_at(view.previous.get(obj.id), *map(str, _PATH))
         # Where no policy of the fleet says whether clusters of a kind are available, all of them count.
         waiting = (
-            obj.kind in judged and (in_service(obj) or recorded) and not _was_available(fleet, obj, recorded=recorded)
+            obj.kind in judged and (in_service(obj) or recorded) and not _was_available(view, obj, recorded=recorded)
         )
         if waiting:
-            annotations = {**mapping_at(fleet.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
+            annotations = {**mapping_at(view.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
             yield Decision(obj.id, _PATH, dict(sorted(annotations.items())), _BECAUSE)
 
-    yield from each(fleet.clusters(), remembered)
+    yield from each(view.clusters(), remembered)
 
 
-def _was_available(fleet: Fleet, obj: Object, *, recorded: bool) -> bool:
+def _was_available(view: View, obj: Object, *, recorded: bool) -> bool:
     """Whether the cluster is available, or was in an earlier run, or says that it was."""
-    return _is_healthy(fleet, obj) or (_served(fleet, obj) and not recorded)
+    return _is_healthy(view, obj) or (_served(view, obj) and not recorded)
 
 
-def _served(fleet: Fleet, obj: Object) -> bool:
+def _served(view: View, obj: Object) -> bool:
     """Whether the last run found the cluster in service, and so would have recorded it."""
     if obj.kind is MANAGED_CLUSTER:
-        return ACCEPTED in fleet.conditions_before(obj.id)
-    return obj.id in fleet.previous
+        return ACCEPTED in view.conditions_before(obj.id)
+    return obj.id in view.previous
 
 
-def _is_healthy(fleet: Fleet, obj: Object) -> bool:
+def _is_healthy(view: View, obj: Object) -> bool:
     """Whether anybody says that the cluster is healthy: its agent's last word counts, however old it is.
 
     Where nobody judges the cluster as a whole (no probe, no agent), any condition that holds is a sign of life.
     """
-    status = headline(fleet, obj)
-    reported = fleet.reported(obj.id)
+    status = headline(view, obj)
+    reported = view.reported(obj.id)
     if status == "True" or dig(reported.get(obj.kind.headline), "status") == "True":
         return True
-    said = {**reported, **fleet.conditions(obj.id)}
+    said = {**reported, **view.conditions(obj.id)}
     return not status and any(
         condition.get("status") == "True" for type_, condition in said.items() if type_ not in _FORMALITIES
     )

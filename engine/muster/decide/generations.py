@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 
+from muster.decide.context import Context
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, Kind
@@ -29,26 +30,26 @@ _COUNTED = tuple(kind for kind in ALL if kind.counted)
 _BECAUSE = Because("generations")
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:
     """Decide `metadata.generation` of every object whose kind is counted."""
-    yield from each(fleet.of(*_COUNTED), partial(_counted, fleet))
+    yield from each(view.of(*_COUNTED), partial(_counted, view))
 
 
-def _counted(fleet: Fleet, obj: Object) -> Iterator[Decision]:
-    deleting = is_deleting(fleet, obj)
+def _counted(view: View, obj: Object) -> Iterator[Decision]:
+    deleting = is_deleting(view, obj)
     digest = wish_digest(asked_of_adapters(obj.kind, obj.spec), deleting=deleting)
-    known = fleet.before(obj.id, "metadata", "annotations", DIGEST)
+    known = view.before(obj.id, "metadata", "annotations", DIGEST)
     # Earlier versions digested the whole spec: where nothing but the way of counting is new, nothing is.
     changed = known != digest and (not obj.kind.of_hub or known != wish_digest(obj.spec, deleting=deleting))
-    yield Decision(obj.id, ("metadata", "generation"), _generation(fleet, obj, changed=changed), _BECAUSE)
+    yield Decision(obj.id, ("metadata", "generation"), _generation(view, obj, changed=changed), _BECAUSE)
     yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
 
-def _generation(fleet: Fleet, obj: Object, *, changed: bool) -> int:
+def _generation(view: View, obj: Object, *, changed: bool) -> int:
     """The last generation, one more where the spec changed, never less than what the object says of itself."""
     written = dig(obj.body, "metadata", "generation")
     own = written if isinstance(written, int) and not isinstance(written, bool) else 1
-    last = fleet.before(obj.id, "metadata", "generation")
+    last = view.before(obj.id, "metadata", "generation")
     if not isinstance(last, int) or isinstance(last, bool):
         return own
     return max(last + int(changed), own)

@@ -9,26 +9,32 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.budgets import fleet_id
+from muster.decide.context import Context
 from muster.fleet.acceptance import REMOVED
-from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import AGENT_REF
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
+from muster.policy.ruled import Ruled
 
 _BECAUSE = Because("hearing", text="the cluster's agents speak through this ref")
 _PROVISIONER = Because("hearing", text="the cluster's provisioner speaks through this ref")
 _REMOVED = Because("hearing", text="people have removed these clusters, and their agents still speak")
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide `status.muster.agentRef` of every cluster that speaks through a ref, its agent or its provisioner."""
-    for obj in fleet.clusters():
-        if obj.id.name in fleet.speaking:
+    for obj in view.clusters():
+        if obj.id.name in context.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
-    for obj in fleet.of(CLUSTER_DEPLOYMENT):
-        spoken = any(part.source.ref for part in obj.parts) or fleet.before(obj.id, *AGENT_REF)
-        if spoken and obj.id.name in fleet.speaking:
+    for obj in view.of(CLUSTER_DEPLOYMENT):
+        spoken = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
+        if spoken and obj.id.name in context.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
+
+
+def departures(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide which clusters the Fleet remembers as removed."""
     held = {id_.name for id_ in fleet.broken if kind_of(id_) is MANAGED_CLUSTER}
     if removed := sorted(fleet.departed.keys() - held):
         yield Decision(fleet_id(fleet), REMOVED, removed, _REMOVED)

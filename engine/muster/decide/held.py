@@ -7,15 +7,16 @@ it stays as it is. How many clusters of how many stands on the Fleet alone: it w
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
+from muster.decide.context import Context
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.ids import ObjectId
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 
 PATH: Path = ("status", "muster", "held")
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide `status.muster.held` of every object with held effects."""
     by_object: dict[ObjectId, list[Held]] = {}
     for held in fleet.held:

@@ -16,11 +16,11 @@ It is remembered where adapters are used at all, and changes with the object alo
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
-from muster.fleet.reports import required_adapters
+from muster.decide.context import Context
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, TARGETS
+from muster.model.kinds import TARGETS
 from muster.model.published import Published
 from muster.model.times import format_time, try_time
 from muster.model.tree import dig
@@ -29,38 +29,32 @@ CREATED: Path = ("status", "muster", "created")
 _BECAUSE = Because("reports", text="when the object came to be; what was said before is not about it")
 
 
-def came_to_be(fleet: Fleet, id_: ObjectId, now: datetime) -> datetime | None:
+def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:
     """When an object came to be; None where it was there before anybody took note."""
-    obj = fleet.objects.get(id_)
+    obj = view.objects.get(id_)
     written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
     if written is not None and written > now:
         written = None
     # What a hub had decided of an object that moves in is no derived part: the file says how old it is.
-    if id_ in fleet.derived_paths:
-        known = try_time(fleet.before(id_, *map(str, CREATED)))
+    if id_ in view.derived_paths:
+        known = try_time(view.before(id_, *map(str, CREATED)))
         return max((instant for instant in (known, written) if instant is not None), default=None)
-    return written if written is not None or not fleet.derived_paths else now
+    return written if written is not None or context.fresh else now
 
 
-def creations(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:
     """Remember when the objects came to be that adapters report on."""
-    if not _uses_adapters(fleet):
+    if not context.uses_adapters:
         return
     for kind in TARGETS.values():
-        for obj in fleet.of(kind):
-            if (since := came_to_be(fleet, obj.id, now)) is not None:
+        for obj in view.of(kind):
+            if (since := came_to_be(view, context, obj.id, now)) is not None:
                 yield Decision(obj.id, CREATED, format_time(since), _BECAUSE)
 
 
-def _uses_adapters(fleet: Fleet) -> bool:
-    if any(required_adapters(fleet, kind) for kind in TARGETS.values()):
-        return True
-    return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)
-
-
-def of_this(fleet: Fleet, id_: ObjectId, last: Published | None) -> Published | None:
+def of_this(view: View, context: Context, id_: ObjectId, last: Published | None) -> Published | None:
     """The last pulse of an object; None where it was one of a predecessor."""
-    if last is None or (fleet.derived_paths and id_ not in fleet.derived_paths):
+    if last is None or (not context.fresh and id_ not in view.derived_paths):
         return None
-    since = try_time(fleet.now(id_, *CREATED))
+    since = try_time(view.now(id_, *CREATED))
     return None if since is not None and last.time < since else last

@@ -10,12 +10,13 @@ What a stage had derived that fails as a whole, through a fault of ours, is deci
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from muster.decide.removals import EFFECT, held_removals
+from muster.decide.context import Context
+from muster.decide.removals import EFFECT
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.approvals import DECIDED
-from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -58,18 +59,22 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "generations": ((ALL, (("metadata", "generation"), ("metadata", "annotations"))),),
     "registration": (
         ((MANAGED_CLUSTER,), (("spec", "hubAcceptsClient"), ("metadata", "annotations"), _CONDITIONS)),
-        ((MANAGED_CLUSTER, FLEET), (("status", "muster", "leaseDurationSeconds"),)),
         ((LEASE,), (_METADATA, _SPEC)),
     ),
+    "valve": (((FLEET,), (("status", "muster", "leaseDurationSeconds"),)),),
+    "stretching": (((MANAGED_CLUSTER,), (("status", "muster", "leaseDurationSeconds"),)),),
+    "removal": (((MANAGED_CLUSTER,), (_CONDITIONS,)),),
     "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), ("status", "muster", "leaseShortened"))),),
     "reports": (
         ((ADAPTER_REPORT,), (_STATUS,)),
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
     ),
-    "hearing": (((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)), ((FLEET,), (REMOVED,))),
+    "hearing": (((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),),
+    "departures": (((FLEET,), (REMOVED,)),),
     "silence": (),  # what it decides again, "kept" has decided
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided
+    "wishes": (),
     "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
     "requests": (((CSR,), (DECIDED,)),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
@@ -94,19 +99,18 @@ _OF_CLUSTERS = (ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide again what the last run derived for every broken object."""
-    clusters = {id_.name for id_ in fleet.broken if kind_of(id_) in CLUSTERS}
-    lost = {id_.name for id_ in fleet.broken if kind_of(id_) in CLUSTERS and id_ not in fleet.objects}
-    removed = {held.object for held in held_removals(fleet)}
-    for id_ in sorted(fleet.previous):
-        awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in fleet.objects
-        left = kind_of(id_) in _OF_CLUSTERS and id_.namespace in lost and id_ not in fleet.objects
-        if id_ in fleet.broken or awaited or left:
-            because = _REMOVED if id_ in removed or (left and not awaited) else _BROKEN
-            yield from _again(id_, _without_removal(fleet.previous[id_]), because)
-        elif fleet.unidentified and id_ not in fleet.objects:
-            yield from _again(id_, fleet.previous[id_], _MISSING)
+    clusters = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS}
+    lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
+    for id_ in sorted(view.previous):
+        awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
+        left = kind_of(id_) in _OF_CLUSTERS and id_.namespace in lost and id_ not in view.objects
+        if id_ in view.broken or awaited or left:
+            because = _REMOVED if id_ in context.withheld or (left and not awaited) else _BROKEN
+            yield from _again(id_, _without_removal(view.previous[id_]), because)
+        elif view.unidentified and id_ not in view.objects:
+            yield from _again(id_, view.previous[id_], _MISSING)
 
 
 def _without_removal(body: Tree) -> Tree:
@@ -121,19 +125,19 @@ def _without_removal(body: Tree) -> Tree:
     return {**body, "status": {**status, **({"muster": muster} if muster else {})}}
 
 
-def of_stage(fleet: Fleet, name: str) -> Iterator[Decision]:
+def of_stage(view: View, name: str) -> Iterator[Decision]:
     """Decide again what the last run derived of all that a stage derives, but for what this run has decided already."""
     for kinds, paths in DERIVES.get(name, ()):
         wanted = {(kind.group, kind.name) for kind in kinds}
-        for id_ in sorted(fleet.previous):
-            if (id_.group, id_.kind) in wanted and (id_ in fleet.objects or kind_of(id_) in _OWN):
-                yield from _at_paths(fleet, id_, paths)
+        for id_ in sorted(view.previous):
+            if (id_.group, id_.kind) in wanted and (id_ in view.objects or kind_of(id_) in _OWN):
+                yield from _at_paths(view, id_, paths)
 
 
-def _at_paths(fleet: Fleet, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> Iterator[Decision]:
-    decided = fleet.decisions(id_)
+def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> Iterator[Decision]:
+    decided = view.decisions(id_)
     for path in paths:
-        value = dig(fleet.previous[id_], *path)
+        value = dig(view.previous[id_], *path)
         if value is not None:
             for decision in _decisions(id_, value, path, _FAULT):
                 if decision.path not in decided:

@@ -1,7 +1,9 @@
 """The pipeline: the ordered list of stages, and what becomes of the faults in them.
 
-Each stage is a pure function `stage(fleet, now) -> outcomes`; what it decides is visible to the next one through
-the fleet. A new stage is one new module and one line here.
+Each stage is a pure function, and by its signature *local* or *wide*: `stage(view, context, now) -> outcomes` decides
+of each neighbourhood by itself, `stage(fleet, context, now) -> outcomes` of what many clusters share. What a stage
+decides is visible to the next one through view and fleet; what it has to tell all clusters, through the context. A new
+stage is one new module and one line here.
 
 A fault of ours costs one object its change and nobody else anything: an object that a stage fails on counts as broken,
 and all is decided again without it, so that it keeps the whole of its last derived state. Stages that go from object to
@@ -10,7 +12,7 @@ out. Where no object is to blame, what the stage derived stands (`muster.decide.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -29,6 +31,7 @@ from muster.decide import (
     pools,
     registration,
     remedies,
+    removal,
     removals,
     requests,
     sets,
@@ -37,48 +40,77 @@ from muster.decide import (
     taint_policies,
     taints,
     traffic,
+    valve,
+    wishes,
 )
+from muster.decide.context import Broadcast, Context
 from muster.decide.pulses import stage as pulses
 from muster.decide.render import render
 from muster.decide.reports import stage as reports
 from muster.fleet import faults, messages
+from muster.fleet.view import View
 from muster.model.decision import Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part
 from muster.policy.ruled import Ruled
 
-Stage: TypeAlias = Callable[[Ruled, datetime], Iterable[Outcome]]
 
-STAGES: tuple[tuple[str, Stage], ...] = (
-    ("kept", kept.stage),
-    ("settings", settings.stage),
-    ("finalizing", finalizing.stage),
-    ("generations", generations.stage),
-    ("hearing", hearing.stage),
-    ("registration", registration.stage),
-    ("durations", durations.stage),
-    ("reports", reports.stage),
-    ("conditions", conditions.stage),
-    ("silence", silence.stage),
-    ("add-ons", add_ons.stage),
-    ("requests", requests.stage),
-    ("first day", first_day.stage),
-    ("budgets", disruption.stage),
-    ("taints", taints.stage),
-    ("taint policies", taint_policies.stage),
-    ("remedies", remedies.stage),
-    ("traffic", traffic.stage),
-    ("sets", sets.stage),
-    ("placements", placements.stage),
-    ("pools", pools.stage),
-    ("pulses", pulses.stage),
-    ("held", held.stage),
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A stage that decides of each neighbourhood by itself: of the objects of a view and the context, nothing else.
+
+    What it decides of many neighbourhoods together is what it decides of each.
+    """
+
+    name: str
+    decide: Callable[[View, Context, datetime], Iterable[Outcome | Broadcast]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A stage that decides of what many clusters share."""
+
+    name: str
+    decide: Callable[[Ruled, Context, datetime], Iterable[Outcome | Broadcast]]
+
+
+Stage: TypeAlias = Local | Wide
+
+STAGES: tuple[Stage, ...] = (
+    Local("kept", kept.stage),
+    Local("settings", settings.stage),
+    Local("finalizing", finalizing.stage),
+    Local("generations", generations.stage),
+    Local("hearing", hearing.stage),
+    Wide("departures", hearing.departures),
+    Local("registration", registration.stage),
+    Wide("valve", valve.stage),
+    Local("stretching", valve.stretched),
+    Local("removal", removal.stage),
+    Local("durations", durations.stage),
+    Local("reports", reports.stage),
+    Local("conditions", conditions.stage),
+    Local("silence", silence.stage),
+    Local("add-ons", add_ons.stage),
+    Local("requests", requests.stage),
+    Local("first day", first_day.stage),
+    Local("wishes", wishes.stage),
+    Wide("budgets", disruption.stage),
+    Local("taints", taints.stage),
+    Local("taint policies", taint_policies.stage),
+    Local("remedies", remedies.stage),
+    Wide("traffic", traffic.stage),
+    Wide("sets", sets.stage),
+    Wide("placements", placements.stage),
+    Wide("pools", pools.stage),
+    Local("pulses", pulses.stage),
+    Wide("held", held.stage),
 )
 
 
 #: Stages without which no other may act: where one fails as a whole, all stays as it is.
-_FOUNDATIONS = frozenset(("kept", "reports", "first day", "budgets"))
+_FOUNDATIONS = frozenset(("kept", "reports", "first day", "wishes", "budgets"))
 #: How often objects are taken out and all is decided again, before everything stays as it is.
 _MOST_RUNS = 20
 #: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
@@ -125,19 +157,20 @@ def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
 
 def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Ruled:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
-    before = fleet
-    for name, stage in STAGES:
+    before, context = fleet, Context.of(fleet)
+    for stage in STAGES:
         try:
-            outcomes = list(stage(fleet, now))
+            outcomes = list(stage.decide(fleet, context, now))
         except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
-            culprit = _culprit(fleet, now, stage) if searching else None
+            culprit = _culprit(fleet, context, now, stage) if searching else None
             if culprit is not None:
                 return _without(before, (), [faults.of_object(before.objects[culprit], error)])
-            told = faults.of_stage(f"deciding {name}", error)
-            if name in _FOUNDATIONS and not fleet.objects.keys() <= fleet.broken:
+            told = faults.of_stage(f"deciding {stage.name}", error)
+            if stage.name in _FOUNDATIONS and not fleet.objects.keys() <= fleet.broken:
                 return _all_broken(before, [told])
-            outcomes = [*kept.of_stage(fleet, name), told]
-        fleet = fleet.with_outcomes(outcomes)
+            outcomes = [*kept.of_stage(fleet, stage.name), told]
+        context = context.after(outcomes)
+        fleet = fleet.with_outcomes(outcome for outcome in outcomes if not isinstance(outcome, Broadcast))
     return fleet
 
 
@@ -150,13 +183,14 @@ def _without(fleet: Ruled, ids: Iterable[ObjectId], found: Iterable[Finding]) ->
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
-def _culprit(fleet: Ruled, now: datetime, stage: Stage) -> ObjectId | None:
+def _culprit(fleet: Ruled, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
     """The object without which, and without all after it, the stage does not fail; None where it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 
     def fails(number: int) -> bool:
         try:
-            list(stage(_without(fleet, candidates[number:], ()), now))
+            left = _without(fleet, candidates[number:], ())
+            list(stage.decide(left, context.about(left), now))
         except Exception:  # noqa: BLE001 - told by the caller, which has met it
             return True
         return False

@@ -12,15 +12,14 @@ own Lease, or by reporting that it joined. That is never taken back.
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.removal import removal
+from muster.decide.context import Context
 from muster.decide.silence import kept_clusters
 from muster.decide.transitions import condition
-from muster.decide.valve import stretched
 from muster.fleet.acceptance import ACCEPTED_ON, automatic
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
@@ -32,33 +31,30 @@ _BECAUSE = Because("registration")
 _AUTOMATIC = Because("registration", text="the Fleet accepts clusters of which nobody has said anything else")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide acceptance, joining, the leases that are waited for and how long they last, and removals."""
-    leases = leases_by_cluster(fleet)
-    clusters = fleet.of(MANAGED_CLUSTER)
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide acceptance, joining, and the leases that are waited for."""
+    leases = leases_by_cluster(view)
 
     def registered(obj: Object) -> Iterator[Decision]:
-        decision = _acceptance(fleet, obj, now)
+        decision = _acceptance(view, obj, now)
         if decision is not None:
             yield decision
-            yield from _automatically(fleet, obj, now)
-            yield from _joined(fleet, obj, leases.get(obj.id.name), now)
+            yield from _automatically(view, obj, now)
+            yield from _joined(view, obj, leases.get(obj.id.name), now)
             if obj.id.name not in leases and not obj.deleting:
-                yield from _awaited_lease(fleet, obj, now)
+                yield from _awaited_lease(view, obj, now)
 
     def awaited(obj: Object) -> Iterator[Decision]:
-        known = obj.id.name in leases or lease_id(obj.id.name) in fleet.previous
-        if obj.kind is MANAGED_CLUSTER and ACCEPTED in fleet.conditions_before(obj.id) and not known:
-            yield from _awaited_lease(fleet, obj, now)
+        known = obj.id.name in leases or lease_id(obj.id.name) in view.previous
+        if obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id) and not known:
+            yield from _awaited_lease(view, obj, now)
 
-    yield from each(clusters, registered)
-    yield from each(kept_clusters(fleet), awaited)
-    yield from stretched(fleet, [obj for obj in clusters if obj.spec.get("hubAcceptsClient") is True])
-    yield from removal(fleet, now)
+    yield from each(view.of(MANAGED_CLUSTER), registered)
+    yield from each(kept_clusters(view, context), awaited)
 
 
-def _acceptance(fleet: Fleet, obj: Object, now: datetime) -> Decision | None:
-    before = fleet.conditions_before(obj.id).get(ACCEPTED)
+def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
+    before = view.conditions_before(obj.id).get(ACCEPTED)
     if obj.spec.get("hubAcceptsClient") is True:
         status, reason, message = "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"
     elif before is not None and before.get("status") == "True":
@@ -71,22 +67,22 @@ def _acceptance(fleet: Fleet, obj: Object, now: datetime) -> Decision | None:
     return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, _BECAUSE)
 
 
-def _automatically(fleet: Fleet, obj: Object, now: datetime) -> Iterator[Decision]:
+def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
     """What is written of a cluster that the fleet's settings accepted: since when, and that it is."""
     if not automatic(obj):
         return
-    since = fleet.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
-    annotations = {**mapping_at(fleet.now(obj.id, "metadata", "annotations"))}
+    since = view.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
+    annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations"))}
     annotations[ACCEPTED_ON] = since if isinstance(since, str) else format_time(now)
     yield Decision(obj.id, ("metadata", "annotations"), annotations, _AUTOMATIC)
     yield Decision(obj.id, ("spec", "hubAcceptsClient"), value=True, because=_AUTOMATIC)
 
 
-def _joined(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
+def _joined(view: View, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
     """Upstream's agent writes this condition of itself; where it does, its word stands."""
-    before = fleet.conditions_before(obj.id).get(JOINED)
-    reported = fleet.reported(obj.id).get(JOINED)
-    spoke = renew_time(lease) is not None or bool(fleet.reported(obj.id))
+    before = view.conditions_before(obj.id).get(JOINED)
+    reported = view.reported(obj.id).get(JOINED)
+    spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
     if reported is not None or (before is None and not spoke):
         return
     if before is None and obj.spec.get("hubAcceptsClient") is not True:
@@ -95,9 +91,9 @@ def _joined(fleet: Fleet, obj: Object, lease: Tree, now: datetime) -> Iterator[D
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _BECAUSE)
 
 
-def _awaited_lease(fleet: Fleet, obj: Object, now: datetime) -> Iterator[Decision]:
+def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
     id_ = lease_id(obj.id.name)
-    renewed = fleet.before(id_, "spec", "renewTime")
+    renewed = view.before(id_, "spec", "renewTime")
     yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, _BECAUSE)
     yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, _BECAUSE)
     yield Decision(id_, ("spec", "renewTime"), renewed if isinstance(renewed, str) else format_time(now), _BECAUSE)

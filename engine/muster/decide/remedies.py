@@ -14,13 +14,14 @@ from datetime import datetime
 from typing import TypeAlias
 
 from muster import cel
-from muster.decide.budgets import Allowance, allowance, in_service
+from muster.decide.budgets import in_service
+from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -28,7 +29,6 @@ from muster.model.kinds import CLUSTERS, REMEDY
 from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
 from muster.policy.remedies import Remedy
-from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 ACTIONS: Path = ("status", "remedyActions")
@@ -41,18 +41,22 @@ _KEPT = Because("kept", text="the cluster is being removed, so its actions stay 
 Pair: TypeAlias = tuple[str, str]
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the actions of every cluster."""
-    asking = Asking.of(fleet, now)
-    allowed = allowance(fleet, now)
-    yield from each(fleet.clusters(), lambda obj: cluster_actions(asking, allowed, obj))
+    asking = Asking.of(view, context, now)
+    yield from each(view.clusters(), lambda obj: cluster_actions(asking, obj))
     yield from asking.failures.findings()
 
 
-def wishes(fleet: Ruled, now: datetime) -> Iterator[ObjectId | Finding]:
+def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:
     """Yield the clusters on which some Remedy asks for an action, whether it stands or not."""
-    asking = Asking.of(fleet, now)
-    yield from each(fleet.clusters(), lambda obj: [obj.id] if in_service(obj) and asking.wish(obj).pairs else [])
+    asking = Asking.of(view, context, now)
+
+    def wished(obj: Object) -> Iterator[Disruption]:
+        if in_service(obj) and asking.wish(obj).pairs:
+            yield Disruption(obj.id)
+
+    yield from each(view.clusters(), wished)
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,8 @@ class _Answer:
 class Asking:
     """Asks the Remedies of one run what they want of a cluster."""
 
-    fleet: Ruled
+    view: View
+    context: Context
     index: Index
     scopes: Scopes
     doubts: Doubts
@@ -142,16 +147,17 @@ class Asking:
     _digests: dict[str, str]
 
     @classmethod
-    def of(cls, fleet: Ruled, now: datetime) -> "Asking":
+    def of(cls, view: View, context: Context, now: datetime) -> "Asking":
         """Prepare for the clusters of a fleet at an instant."""
-        remedies = fleet.compiled.remedies
+        remedies = context.rules.compiled.remedies
         by_name = {remedy.id.name: remedy for remedy in remedies}
-        return cls(fleet, Index.of(remedies), Scopes.of(fleet, now), Doubts.of(fleet, now), Failures(), by_name, {})
+        scopes, doubts = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now)
+        return cls(view, context, Index.of(remedies), scopes, doubts, Failures(), by_name, {})
 
     def wish(self, obj: Object) -> Wish:
         """What is wanted of a cluster; `scopes.clock` has its horizon."""
         self.scopes.clock.reset()
-        conditions = conditions_of(self.fleet, obj.id)
+        conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
         standing = dict(self._standing(obj))
         asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
@@ -174,7 +180,7 @@ class Asking:
             if remedy.immediate or held or expression.holds:
                 wanted.update((action, name) for action in remedy.actions)
             elif ground.stands:
-                wanted.update(pair for pair in pairs_before(self.fleet, obj.id) if pair[1] == name)
+                wanted.update(pair for pair in pairs_before(self.view, obj.id) if pair[1] == name)
                 doubtful.update(kept or expression.doubtful)
             else:
                 continue
@@ -188,8 +194,8 @@ class Asking:
 
     def _standing(self, obj: Object) -> Iterator[tuple[str, Ground]]:
         """The Remedies that acted on the cluster in the last run, are the same today, and still speak of it."""
-        names = {name for _, name in pairs_before(self.fleet, obj.id)}
-        known = grounds_before(self.fleet.previous.get(obj.id)) if names else {}
+        names = {name for _, name in pairs_before(self.view, obj.id)}
+        known = grounds_before(self.view.previous.get(obj.id)) if names else {}
         for name in names:
             remedy = self._by_name.get(name)
             if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
@@ -202,7 +208,7 @@ class Asking:
         """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
         what is in doubt, unless it says itself what silence means to it."""
         answer = _Answer()
-        budget = cel.Budget(self.scopes.share(CLUSTERS))
+        budget = cel.Budget(self.scopes.rules.share(CLUSTERS))
         for expression in remedy.expressions:
             seen = {**scope}
             watched = () if expression.of_silence else watch(seen, doubt)
@@ -218,41 +224,42 @@ class Asking:
 
     def _kept(self, obj: Object) -> Iterator[Pair]:
         """What a Remedy that cannot be read had asked for: a typo in it is no recovery."""
-        if self.fleet.uncertain(REMEDY):
-            for action, name in pairs_before(self.fleet, obj.id):
+        shared = self.context.shared
+        if shared.uncertain(REMEDY):
+            for action, name in pairs_before(self.view, obj.id):
                 id_ = REMEDY.id(name)
-                if id_ in self.fleet.broken or (self.fleet.unidentified and id_ not in self.fleet.objects):
+                if id_ in shared.broken or (shared.unidentified and id_ not in shared.objects):
                     yield action, name
 
     def frozen(self, obj: Object) -> Iterator[Pair]:
         """What the last run derived and the same Remedies still could ask for, whatever the conditions say now."""
         standing = dict(self._standing(obj))
-        for action, name in pairs_before(self.fleet, obj.id):
+        for action, name in pairs_before(self.view, obj.id):
             if name in standing and action in self._by_name[name].actions:
                 yield action, name
 
 
-def cluster_actions(asking: Asking, allowed: Allowance, obj: Object) -> Iterator[Decision | Held]:
+def cluster_actions(asking: Asking, obj: Object) -> Iterator[Decision | Held]:
     """Decide the actions of one cluster. The cost depends on its own conditions and Remedies alone."""
-    fleet = asking.fleet
-    before = _texts(fleet.before(obj.id, *map(str, ACTIONS)))
-    known = grounds_before(fleet.previous.get(obj.id))
+    view, context = asking.view, asking.context
+    before = _texts(view.before(obj.id, *map(str, ACTIONS)))
+    known = grounds_before(view.previous.get(obj.id))
     if obj.deleting:
-        yield from _decide(obj, before, pairs_before(fleet, obj.id), known, _KEPT, None)
+        yield from _decide(obj, before, pairs_before(view, obj.id), known, _KEPT, None)
         return
     if not in_service(obj):
         return  # never accepted, or denied: nothing is asked of what is not the fleet's
     wish = asking.wish(obj)
     pairs = set(wish.pairs)
     horizon = asking.scopes.clock.horizon
-    if allowed.freezes(obj.id):
+    if context.allowance.freezes(view, obj.id):
         pairs.update(asking.frozen(obj))
     for action in sorted({action for action, _ in pairs} - set(before)):
-        held = allowed.holds(obj.id, f"remedy {action}")
+        held = context.allowance.holds(view, obj.id, f"remedy {action}")
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    because = _because(fleet, pairs, wish.doubtful)
+    because = _because(context.shared, pairs, wish.doubtful)
     actions = sorted({action for action, _ in pairs})
     yield from _decide(obj, actions, sorted(pairs), {**known, **wish.grounds}, because, horizon)
 
@@ -272,11 +279,11 @@ def _decide(
         yield Decision(obj.id, GROUNDS, standing, because, horizon)
 
 
-def _because(fleet: Fleet, pairs: Iterable[Pair], doubtful: Iterable[str]) -> Because:
+def _because(shared: View, pairs: Iterable[Pair], doubtful: Iterable[str]) -> Because:
     """The Remedies behind the actions; of very many, the first few. And what they wait for, where they do."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
-    places = (part for id_ in ids if id_ in fleet.objects for part in fleet.objects[id_].parts)
+    places = (part for id_ in ids if id_ in shared.objects for part in shared.objects[id_].parts)
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
     rule = f"{', '.join(map(str, ids))}{more}" or "remedies"
     silent = ", ".join(sorted(doubtful))
@@ -284,9 +291,9 @@ def _because(fleet: Fleet, pairs: Iterable[Pair], doubtful: Iterable[str]) -> Be
     return Because(rule, tuple(Place(part.source.label, part.line) for part in places), text)
 
 
-def pairs_before(fleet: Fleet, id_: ObjectId) -> list[Pair]:
+def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
     """The actions of the last run, each with its Remedy."""
-    entries = mappings_at(fleet.previous.get(id_), *map(str, ORIGINS))
+    entries = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
     return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
 
 

@@ -9,9 +9,10 @@ theirs to remove.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from muster.decide.context import Context
 from muster.decide.transitions import condition
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, Kind
 from muster.model.tree import dig
@@ -22,24 +23,24 @@ _RESOURCES = (MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK)
 _BECAUSE = Because("removal")
 
 
-def removal(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     """Decide the condition of every cluster that is marked for deletion."""
-    going = [obj for obj in fleet.of(MANAGED_CLUSTER) if obj.deleting]
-    left = {kind: _by_namespace(fleet, kind) for kind in _RESOURCES} if going else {}
+    going = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
+    left = {kind: _by_namespace(view, kind) for kind in _RESOURCES} if going else {}
     for obj in going:
         kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
         if kind is None:
             status, reason, message = "True", "NoResource", "No cleaned resource in cluster ns."
         else:
             status, reason, message = "False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name])
-        before = fleet.conditions_before(obj.id).get(DELETING)
+        before = view.conditions_before(obj.id).get(DELETING)
         decided = condition(before, status=status, reason=reason, message=message, now=now)
         yield Decision(obj.id, ("status", "conditions", (DELETING,)), decided, _BECAUSE)
 
 
-def _by_namespace(fleet: Fleet, kind: Kind) -> Mapping[str, list[Object]]:
+def _by_namespace(view: View, kind: Kind) -> Mapping[str, list[Object]]:
     found: dict[str, list[Object]] = {}
-    for obj in fleet.of(kind):
+    for obj in view.of(kind):
         found.setdefault(obj.id.namespace, []).append(obj)
     return found
 

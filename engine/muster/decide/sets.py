@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from muster.decide.context import Context
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -70,7 +71,7 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
     return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Fleet, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, the membership of clusters without one, and what sets and bindings say."""
     clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
     kept = [obj for id_ in fleet.broken if (obj := fleet.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]

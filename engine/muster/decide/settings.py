@@ -7,16 +7,18 @@ They stand in the Fleet's derived part, so that a Fleet with an error in it chan
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
+from muster.decide.context import Context
 from muster.fleet.settings import RECORD, recorded
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.kinds import FLEET
 
 _BECAUSE = Because("settings", text="what this run went by; it stays in force while the Fleet has an error")
 
 
-def stage(fleet: Fleet, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     """Remember the settings of a sound Fleet."""
-    for obj in fleet.of(FLEET):
-        if fleet.settings.obeyed and (known := recorded(fleet.settings)):
+    settings = context.rules.settings
+    for obj in view.of(FLEET):
+        if settings.obeyed and (known := recorded(settings)):
             yield Decision(obj.id, RECORD, known, _BECAUSE)

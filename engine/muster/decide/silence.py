@@ -16,11 +16,12 @@ from functools import partial
 from typing import Final
 
 from muster.decide.conditions import Verdict, damped, judge
+from muster.decide.context import Context
 from muster.decide.failures import PolicyFailure
 from muster.decide.transitions import condition
-from muster.fleet.faults import each, is_fault
-from muster.fleet.fleet import Fleet
+from muster.fleet.faults import each
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -28,7 +29,6 @@ from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
 from muster.model.tree import Tree
 from muster.policy.policies import ConditionPolicy
-from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
 
@@ -37,41 +37,40 @@ SILENT: Final = Verdict("Unknown", "AgentSilent", "The cluster's agent stopped r
 _LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
 
 
-def kept_clusters(fleet: Fleet) -> Iterator[Object]:
+def kept_clusters(view: View, context: Context) -> Iterator[Object]:
     """Yield the clusters that keep their last derived state, with as much of them as is known.
 
     Not those on which muster itself fails: nothing that it would say of them can be relied on. Nor those whose agents
     it could not hear: not hearing is not silence.
     """
-    faulty = {found.object for found in fleet.findings if is_fault(found)}
-    if None in faulty:
+    if None in context.faulty:
         return
-    for id_ in sorted(fleet.previous):
-        kept = id_ in fleet.broken or (fleet.unidentified and id_ not in fleet.objects)
-        if kind_of(id_) in CLUSTERS and kept and id_ not in faulty and id_.name not in fleet.unheard:
-            yield _known(fleet, id_)
+    for id_ in sorted(view.previous):
+        kept = id_ in view.broken or (view.unidentified and id_ not in view.objects)
+        if kind_of(id_) in CLUSTERS and kept and id_ not in context.faulty and id_.name not in context.unheard:
+            yield _known(view, id_)
 
 
-def _known(fleet: Fleet, id_: ObjectId) -> Object:
+def _known(view: View, id_: ObjectId) -> Object:
     kind = kind_of(id_)
     nothing: Tree = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": id_.name}}
-    obj = fleet.objects.get(id_) or Object(id_, nothing, ())
+    obj = view.objects.get(id_) or Object(id_, nothing, ())
     return replace(obj, body={**obj.body, "spec": obj.spec})
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what no error in a cluster's file keeps from being known."""
-    scopes = Scopes.of(fleet, now)
-    policies = [policy for policy in fleet.compiled.conditions if _LEASE.search(str(policy.source.spec))]
-    yield from each(kept_clusters(fleet), partial(_conditions, scopes, policies, now))
+    scopes = Scopes.of(view, context.rules, now)
+    policies = [policy for policy in context.rules.compiled.conditions if _LEASE.search(str(policy.source.spec))]
+    yield from each(kept_clusters(view, context), partial(_conditions, scopes, policies, now))
 
 
 def _conditions(
     scopes: Scopes, policies: list[ConditionPolicy], now: datetime, obj: Object
 ) -> Iterator[Decision]:  # fmt: skip
-    fleet = scopes.fleet
+    view = scopes.view
     base = scopes.base(obj)
-    reported, standing = fleet.reported(obj.id), fleet.conditions_before(obj.id)
+    reported, standing = view.reported(obj.id), view.conditions_before(obj.id)
     until = expiry(obj, scopes.leases.get(obj.id.name), scopes.grace_seconds(obj.id.name))
     expired = until is not None and now >= until
     for policy in policies:
@@ -89,7 +88,7 @@ def _conditions(
             value = {name: field for name, field in before.items() if name != "type"}
             yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, Because("kept"), horizon)
             continue
-        verdict, because, waiting = damped(fleet, policy, obj, verdict, now)
+        verdict, because, waiting = damped(view, policy, obj, verdict, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)

@@ -13,57 +13,56 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from muster.decide.budgets import Allowance, allowance
+from muster.decide.allowance import EVERYTHING, Allowance
+from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubts
 from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
-from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
-from muster.policy.taint_policies import ClusterTaintPolicy, taint_policies
+from muster.policy.taint_policies import ClusterTaintPolicy
 
 LATCHED: Path = ("status", "muster", "latched")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the latching taints of every cluster."""
-    policies, allowed, doubts = taint_policies(fleet), allowance(fleet, now), Doubts.of(fleet, now)
+    policies, doubts = context.cluster_taints, Doubts.of(view, context.rules, now)
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
-        cluster = _Cluster.of(fleet, obj)
+        cluster = _Cluster.of(view, obj)
         if policies or cluster.latched:
             # What latched stays on a cluster that is being deleted, as any taint of a policy does.
-            yield from cluster.apply(() if obj.deleting else policies, allowed, doubts, now)
+            yield from cluster.apply(() if obj.deleting else policies, context.allowance, doubts, now)
 
-    yield from each(fleet.clusters(), latching)
+    yield from each(view.clusters(), latching)
 
 
-def wishes(fleet: Fleet, now: datetime) -> Iterator[ObjectId | Finding]:
+def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:
     """Yield the clusters that a latching taint keeps work away from, whether it stands or is to be added."""
-    policies = taint_policies(fleet)
-    unlimited, doubts = Allowance(fleet, now, (), ()), Doubts.of(fleet, now)
+    policies, doubts = context.cluster_taints, Doubts.of(view, context.rules, now)
 
-    def wished(obj: Object) -> Iterator[ObjectId]:
-        cluster = _Cluster.of(fleet, obj)
+    def wished(obj: Object) -> Iterator[Disruption]:
+        cluster = _Cluster.of(view, obj)
         if not obj.deleting and (policies or cluster.latched):
-            for _ in cluster.apply(policies, unlimited, doubts, now):
+            for _ in cluster.apply(policies, EVERYTHING, doubts, now):
                 pass
             if any(key[1] in DISRUPTIVE for key in cluster.latched):
-                yield obj.id
+                yield Disruption(obj.id)
 
-    yield from each(fleet.clusters(), wished)
+    yield from each(view.clusters(), wished)
 
 
 @dataclass
 class _Cluster:
     """One cluster while the policies act on it: `latched` says which policy put each taint there."""
 
-    fleet: Fleet
+    view: View
     obj: Object
     before: Mapping[TaintKey, Tree]
     latched: dict[TaintKey, str]
@@ -71,14 +70,14 @@ class _Cluster:
     added: dict[TaintKey, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Fleet, obj: Object) -> "_Cluster":
+    def of(cls, view: View, obj: Object) -> "_Cluster":
         """The cluster as the last run left it."""
-        previous = fleet.previous.get(obj.id)
+        previous = view.previous.get(obj.id)
         before = taints_by_key(obj.kind, previous)
         latched = {
             taint_key(obj.kind, entry): str(entry.get("policy")) for entry in mappings_at(previous, *map(str, LATCHED))
         }
-        return cls(fleet, obj, before, {key: policy for key, policy in latched.items() if key in before})
+        return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
     def apply(
         self, policies: tuple[ClusterTaintPolicy, ...], allowed: Allowance, doubts: Doubts, now: datetime
@@ -86,7 +85,7 @@ class _Cluster:
         """Let the policies act in order, and yield what follows."""
         doubt = doubts.about(self.obj)
         statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
-        frozen = allowed.freezes(self.obj.id)
+        frozen = allowed.freezes(self.view, self.obj.id)
         for policy in policies:
             if not policy.targets(self.obj):
                 continue
@@ -106,14 +105,14 @@ class _Cluster:
         return key in self.latched or (self._decided(key) and key not in self.removed)
 
     def _decided(self, key: TaintKey) -> bool:
-        return self.fleet.now(self.obj.id, "spec", "taints", key) is not None
+        return self.view.now(self.obj.id, "spec", "taints", key) is not None
 
     def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
         for key, value in self._taints(policy):
             if key[1] not in TAINT_EFFECTS[self.obj.id.kind] or self._stands(key):
                 continue
             new = key[1] in DISRUPTIVE and key not in self.before
-            held = allowed.holds(self.obj.id, f"taint {taint_text(key)}") if new else None
+            held = allowed.holds(self.view, self.obj.id, f"taint {taint_text(key)}") if new else None
             if held is not None:
                 yield held
                 continue

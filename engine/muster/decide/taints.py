@@ -15,13 +15,15 @@ from datetime import datetime
 from typing import TypeAlias, cast
 
 from muster import cel
-from muster.decide.budgets import Allowance, allowance
+from muster.decide.allowance import Allowance
 from muster.decide.conditions import guards_hold, holds
+from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubts, Watched, watch
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.generations import spec_digest
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -30,7 +32,6 @@ from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import TaintPolicy, TaintRule
-from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
@@ -47,36 +48,40 @@ DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 TaintKey: TypeAlias = tuple[str, ...]
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster."""
-    scopes, failures, allowed = Scopes.of(fleet, now), Failures(), allowance(fleet, now)
-    uncertain, silence = fleet.uncertain(TAINT_POLICY), _Silence(Doubts.of(fleet, now))
+    scopes, failures, allowed = Scopes.of(view, context.rules, now), Failures(), context.allowance
+    uncertain, silence = context.shared.uncertain(TAINT_POLICY), _Silence(Doubts.of(view, context.rules, now))
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
-        taints = _Taints.of(fleet, obj, now, failures, silence)
+        taints = _Taints.of(view, obj, now, failures, silence)
         decisions = list(taints.own())
         if not obj.deleting:
             decisions.extend(taints.of_policies(scopes))
-        outcomes = list(taints.within(allowed, fleet.compiled.taints, decisions))
+        outcomes = list(taints.within(view, allowed, context.rules.compiled.taints, decisions))
         if uncertain:
             outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes
         yield from taints.remembered(outcome for outcome in outcomes if isinstance(outcome, Decision))
 
-    yield from each(fleet.clusters(), tainted)
+    yield from each(view.clusters(), tainted)
     yield from failures.findings()
 
 
-def wishes(fleet: Ruled, now: datetime) -> Iterator[ObjectId | Finding]:
+def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:
     """Yield the clusters that some policy keeps work away from, whether the taint stands or not."""
-    scopes, failures, silence = Scopes.of(fleet, now), Failures(), _Silence(Doubts.of(fleet, now))
+    scopes, failures, silence = (
+        Scopes.of(view, context.rules, now),
+        Failures(),
+        _Silence(Doubts.of(view, context.rules, now)),
+    )
 
-    def wished(obj: Object) -> Iterator[ObjectId]:
-        taints = _Taints.of(fleet, obj, now, failures, silence)
+    def wished(obj: Object) -> Iterator[Disruption]:
+        taints = _Taints.of(view, obj, now, failures, silence)
         if not obj.deleting and any(_disrupts(decision) for decision in taints.of_policies(scopes)):
-            yield obj.id
+            yield Disruption(obj.id)
 
-    yield from each(fleet.clusters(), wished)
+    yield from each(view.clusters(), wished)
 
 
 def _disrupts(decision: Decision) -> bool:
@@ -133,9 +138,9 @@ class _Taints:
     put: dict[TaintKey, Tree] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Ruled, obj: Object, now: datetime, failures: Failures, silence: _Silence) -> "_Taints":
+    def of(cls, view: View, obj: Object, now: datetime, failures: Failures, silence: _Silence) -> "_Taints":
         """The cluster as the last run left it."""
-        previous = fleet.previous.get(obj.id)
+        previous = view.previous.get(obj.id)
         entries = mappings_at(previous, *map(str, STANDING))
         standing = {taint_key(obj.kind, entry): entry for entry in entries}
         return cls(obj, taints_by_key(obj.kind, previous), standing, now, failures, silence)
@@ -148,7 +153,7 @@ class _Taints:
     def of_policies(self, scopes: Scopes) -> Iterator[Decision]:
         """What the policies add."""
         base: dict[str, object] | None = None
-        for policy in scopes.fleet.compiled.taints:
+        for policy in scopes.rules.compiled.taints:
             if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
                 continue
             base = base or scopes.base(self.obj)
@@ -190,7 +195,7 @@ class _Taints:
             yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
 
     def within(
-        self, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]
+        self, view: View, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]
     ) -> Iterator[Decision | Held]:
         """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes.
 
@@ -200,11 +205,11 @@ class _Taints:
         for decision in decisions:
             new = decision.path[2] not in self.before and decision.because is not _OWN and _disrupts(decision)
             key = cast("TaintKey", decision.path[2])
-            held = allowed.holds(self.obj.id, f"taint {taint_text(key)}") if new else None
+            held = allowed.holds(view, self.obj.id, f"taint {taint_text(key)}") if new else None
             yield held or decision
             if decision.value is not None:
                 wanted.add(decision.path[2])
-        frozen = _GOING if self.obj.deleting else _FROZEN if allowed.freezes(self.obj.id) else None
+        frozen = _GOING if self.obj.deleting else _FROZEN if allowed.freezes(view, self.obj.id) else None
         if frozen is not None:
             of_policies = {self._key(rule) for policy in policies for rule in policy.taints}
             for key in sorted(self.before.keys() & of_policies - wanted):

@@ -8,7 +8,8 @@ holds a block back where too few clusters would go on serving a backend; a block
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.budgets import Allowance, allowance
+from muster.decide.allowance import Allowance
+from muster.decide.context import Context
 from muster.decide.remedies import ACTIONS
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -19,15 +20,15 @@ from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS
 from muster.model.tree import Tree, dig
 from muster.policy.remedies import TRAFFIC_CONTROL
+from muster.policy.ruled import Ruled
 
 BLOCKED: Path = ("status", "trafficBlockClusters")
 _BECAUSE = Because("traffic")
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(fleet: Ruled, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
-    allowed = allowance(fleet, now)
-    yield from each(fleet.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(fleet, allowed, ingress))
+    yield from each(fleet.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(fleet, context.allowance, ingress))
 
 
 def ingress_traffic(fleet: Fleet, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:
@@ -36,7 +37,7 @@ def ingress_traffic(fleet: Fleet, allowed: Allowance, ingress: Object) -> Iterat
     wanted = {name for name in located.everywhere if _controlled(fleet, name)}
     blocked = wanted & _before(fleet, ingress)
     for cluster in sorted(wanted - blocked):
-        held = _held(allowed, ingress, located, blocked, cluster)
+        held = _held(fleet, allowed, ingress, located, blocked, cluster)
         if held is None:
             blocked.add(cluster)
         else:
@@ -57,10 +58,12 @@ def _before(fleet: Fleet, ingress: Object) -> set[str]:
     return {name for name in before if isinstance(name, str)} if isinstance(before, list) else set()
 
 
-def _held(allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str) -> Held | None:
+def _held(
+    fleet: Fleet, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
+) -> Held | None:
     """Why a new block is held: some backend would be left with too few clusters."""
     for kind in CLUSTERS:
-        fewest, rule = allowed.min_backends(kind.id(cluster))
+        fewest, rule = allowed.min_backends(fleet, kind.id(cluster))
         for service, clusters in sorted(located.clusters.items()):
             left = len(set(clusters) - blocked - {cluster})
             if rule is not None and cluster in clusters and left < fewest:

@@ -10,12 +10,16 @@ Durations move in steps, and down only when two steps would do: one cluster more
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from muster.decide.budgets import fleet_id
-from muster.fleet.fleet import Fleet
+from muster.decide.context import Context, LeaseFloor
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.policy.ruled import Ruled
 
 #: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
 #: a day, because a cluster that is heard of less often is not watched.
@@ -23,8 +27,8 @@ STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13
 _BECAUSE = Because("valve", text="so many clusters are accepted that leases last longer to keep heartbeats bearable")
 
 
-def stretched(fleet: Fleet, accepted: Iterable[Object]) -> Iterator[Decision]:
-    """Decide how long leases must last at least, and of each accepted cluster with a shorter one how long it lasts."""
+def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
+    """Decide how long the leases of accepted clusters must last at least."""
     limit = fleet.settings.get("heartbeats", "maxPerSecond")
     fleet_ = fleet_id(fleet)
     if (
@@ -34,17 +38,26 @@ def stretched(fleet: Fleet, accepted: Iterable[Object]) -> Iterator[Decision]:
         or limit <= 0
     ):
         return
-    clusters = list(accepted)
-    least = _least(fleet, clusters, float(limit))
+    least = _least(fleet, (obj for obj in fleet.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
     if least:
         if fleet_ not in fleet.broken:  # of a broken one, all that was decided is kept
             yield Decision(fleet_, LEASE_SECONDS, least, _BECAUSE)
-        for obj in clusters:
-            if 0 < own_lease_seconds(obj) < least:
-                yield Decision(obj.id, LEASE_SECONDS, least, _BECAUSE)
+        yield LeaseFloor(least)
 
 
-def _least(fleet: Fleet, clusters: Iterable[Object], limit: float) -> int:
+def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide of each accepted cluster with a shorter lease how long it lasts."""
+    for obj in view.of(MANAGED_CLUSTER):
+        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.lease_floor:
+            yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, _BECAUSE)
+
+
+def is_accepted(obj: Object) -> bool:
+    """Whether people let a ManagedCluster in."""
+    return obj.spec.get("hubAcceptsClient") is True
+
+
+def _least(fleet: Ruled, clusters: Iterable[Object], limit: float) -> int:
     """The step to use; 0 where the clusters' own durations do."""
     durations = Counter(seconds for obj in clusters if (seconds := own_lease_seconds(obj)) > 0)
     needed = least_duration(durations, limit)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import CONDITION_POLICY, LEASE
 from muster.model.times import format_time, try_time
@@ -41,13 +42,13 @@ def lease_id(cluster: str) -> ObjectId:
     return LEASE.id(LEASE_NAME, cluster)
 
 
-def leases_by_cluster(fleet: Fleet) -> Mapping[str, Tree]:
+def leases_by_cluster(view: View) -> Mapping[str, Tree]:
     """Return each cluster's Lease from the inputs, by the cluster's name.
 
     One that is named after the rule goes before one that is found by its label alone.
     """
     found: dict[str, Tree] = {}
-    for obj in fleet.of(LEASE):
+    for obj in view.of(LEASE):
         labelled = obj.labels.get(CLUSTER_NAME)
         if obj.id.name == LEASE_NAME:
             found[labelled or obj.id.namespace] = obj.body
@@ -58,14 +59,14 @@ def leases_by_cluster(fleet: Fleet) -> Mapping[str, Tree]:
     return found
 
 
-def effective_leases(fleet: Fleet) -> Mapping[str, Tree]:
+def effective_leases(view: View) -> Mapping[str, Tree]:
     """Return each cluster's Lease: the agent's own, else the one that this run derives."""
     derived = {
         id_.namespace: {"spec": {path[1]: d.value for path, d in decisions.items() if path[0] == "spec"}}
-        for id_, decisions in fleet.decided.items()
+        for id_, decisions in view.decided.items()
         if LEASE.has(id_) and id_.name == LEASE_NAME
     }
-    return {**derived, **leases_by_cluster(fleet)}
+    return {**derived, **leases_by_cluster(view)}
 
 
 def renew_time(lease: Tree) -> str | None:
@@ -138,18 +139,18 @@ def standing_seconds(derived: Tree) -> int:
         return DEFAULT_SECONDS
 
 
-def lease_seconds(fleet: Fleet, cluster: Object, lease: Tree = None, factor: int = GRACE_FACTOR) -> int:
+def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int = GRACE_FACTOR) -> int:
     """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word.
 
     With a Lease, how long that one lasts: longer where its agent cannot know yet that leases have become shorter;
     `factor` is the fleet's `grace_factor`.
     Where the cluster is broken, all is as the last run had it.
     """
-    if cluster.id in fleet.broken:
-        seconds = standing_seconds(fleet.previous.get(cluster.id))
+    if cluster.id in view.broken:
+        seconds = standing_seconds(view.previous.get(cluster.id))
     else:
-        value = fleet.now(cluster.id, *LEASE_SECONDS)
+        value = view.now(cluster.id, *LEASE_SECONDS)
         seconds = value if isinstance(value, int) else own_lease_seconds(cluster)
-    annotations = fleet.now(cluster.id, "metadata", "annotations")
+    annotations = view.now(cluster.id, "metadata", "annotations")
     shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor) if lease is not None else None
     return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds

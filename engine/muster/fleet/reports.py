@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, TARGETS, Kind
 from muster.model.times import parse_time, try_time
@@ -88,10 +89,10 @@ def _same_condition(stored: Tree, given: Tree) -> bool:
     return all(stored.get(name) == value for name, value in given.items() if name != _SINCE)
 
 
-def remembered(fleet: Fleet) -> Mapping[tuple[ObjectId, str], Accepted]:
+def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
     found: dict[tuple[ObjectId, str], Accepted] = {}
-    for id_, body in fleet.previous.items():
+    for id_, body in view.previous.items():
         if not ADAPTER_REPORT.has(id_):
             continue
         accepted = _read(id_, dig(body, "status", "muster"))
@@ -124,10 +125,10 @@ def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
     return Accepted(holder, spec, spec["observed_time"] if try_time(created) is None else created)
 
 
-def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
+def accepted_by_target(view: View) -> Mapping[ObjectId, list[Tree]]:
     """The payloads that count as this run decided, by object, sorted by adapter: what expressions see as `reports`."""
     found: dict[ObjectId, list[Tree]] = {}
-    for id_, decisions in fleet.decided.items():
+    for id_, decisions in view.decided.items():
         if not ADAPTER_REPORT.has(id_):
             continue
         decision = decisions.get(("status", "muster"))
@@ -143,7 +144,7 @@ def accepted_by_target(fleet: Fleet) -> Mapping[ObjectId, list[Tree]]:
     return found
 
 
-def required_adapters(fleet: Fleet, kind: Kind) -> list[str]:
+def required_adapters(settings: Settings, kind: Kind) -> list[str]:
     """The adapters that `Fleet.spec.adapters` requires of a kind, sorted; empty where the fleet requires none."""
-    names = fleet.settings.get("adapters", kind.name)
+    names = settings.get("adapters", kind.name)
     return sorted(str(name) for name in names) if isinstance(names, list) else []

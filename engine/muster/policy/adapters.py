@@ -1,6 +1,6 @@
 """What expressions see of adapters: `reports`, `adapters`, `updated`, `deleting` and `children`.
 
-Looked up once per stage for the whole fleet, so that each object costs a few dictionary reads.
+Looked up once per stage and view, so that each object costs a few dictionary reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cel.types import BOOL, STRING, Field, ListType, ObjectType, StringType
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.reports import accepted_by_target, required_adapters
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import NODE_POOL, TARGETS, Kind, kind_of
 from muster.model.times import try_time
@@ -40,24 +41,24 @@ class Adapters:
     pools: Mapping[str, list[Tree]]
 
     @classmethod
-    def of(cls, fleet: Fleet) -> "Adapters":
-        """Look them up in a fleet."""
-        required = {kind: required_adapters(fleet, kind) for kind in TARGETS.values()}
-        return cls(accepted_by_target(fleet), required, dict(_pools(fleet)))
+    def of(cls, view: View, settings: Settings) -> "Adapters":
+        """Look them up in a view."""
+        required = {kind: required_adapters(settings, kind) for kind in TARGETS.values()}
+        return cls(accepted_by_target(view), required, dict(_pools(view, required[NODE_POOL])))
 
     def children(self, obj: Object) -> list[Tree]:
         """The node pools of a cluster; others have no children."""
         return [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, [])
 
 
-def spec_changed(fleet: Fleet, id_: ObjectId) -> datetime | None:
+def spec_changed(view: View, id_: ObjectId) -> datetime | None:
     """Since when an object that adapters look after has its present spec; None for objects that none looks after."""
-    return try_time(fleet.now(id_, "status", "muster", "specChanged"))
+    return try_time(view.now(id_, "status", "muster", "specChanged"))
 
 
-def is_deleting(fleet: Fleet, obj: Object) -> bool:
+def is_deleting(view: View, obj: Object) -> bool:
     """Whether the object is marked for deletion, by a person or because its cluster is."""
-    return obj.deleting or fleet.now(obj.id, "metadata", "deletionTimestamp") is not None
+    return obj.deleting or view.now(obj.id, "metadata", "deletionTimestamp") is not None
 
 
 def owner_cluster(pool: Object) -> str:
@@ -66,15 +67,14 @@ def owner_cluster(pool: Object) -> str:
     return named if isinstance(named, str) else pool.id.namespace
 
 
-def _pools(fleet: Fleet) -> Iterator[tuple[str, list[Tree]]]:
+def _pools(view: View, required: list[str]) -> Iterator[tuple[str, list[Tree]]]:
     """Node pools by cluster, those with an error in them too: what cannot be read has not gone."""
     found: dict[str, list[Tree]] = {}
-    required = required_adapters(fleet, NODE_POOL)
-    broken = (fleet.objects[id_] for id_ in sorted(fleet.broken & fleet.objects.keys()) if kind_of(id_) is NODE_POOL)
-    for pool in (*fleet.of(NODE_POOL), *broken):
+    broken = (view.objects[id_] for id_ in sorted(view.broken & view.objects.keys()) if kind_of(id_) is NODE_POOL)
+    for pool in (*view.of(NODE_POOL), *broken):
         child = {
             "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
-            "deleting": is_deleting(fleet, pool), "adapters": required,
+            "deleting": is_deleting(view, pool), "adapters": required,
         }  # fmt: skip
         found.setdefault(owner_cluster(pool), []).append(child)
     yield from found.items()

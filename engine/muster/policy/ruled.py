@@ -3,7 +3,10 @@
 from dataclasses import dataclass, fields
 
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import grace_factor
+from muster.model.kinds import ALL
 from muster.policy.policies import NOTHING, Compiled
+from muster.policy.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -16,3 +19,8 @@ class Ruled(Fleet):
     def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
         """Return the fleet under these policies."""
         return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
+
+    @property
+    def rules(self) -> Rules:
+        """What rules every object of it alike."""
+        return Rules(self.settings, self.compiled, grace_factor(self), {kind: len(self.of(kind)) for kind in ALL})

@@ -10,9 +10,10 @@ from typing import Final
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
-from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, lease_seconds, standing_seconds
 from muster.fleet.objects import Object
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ACCEPTED,
@@ -40,9 +41,10 @@ _MOST_CONDITIONS = 128
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A fleet as the expressions of one stage see it: what is the same for all objects is looked up once."""
+    """A view as the expressions of one stage see it: what is the same for all objects is looked up once."""
 
-    fleet: Fleet
+    view: View
+    settings: Settings
     clock: cel.Clock
     leases: Mapping[str, Tree]
     factor: int
@@ -56,10 +58,10 @@ class Sight:
     def seconds(self, cluster: str) -> int:
         """How long the lease of a ManagedCluster of this name lasts; 0 where there is none."""
         id_ = MANAGED_CLUSTER.id(cluster)
-        obj = self.fleet.objects.get(id_)
+        obj = self.view.objects.get(id_)
         if obj is not None:
-            return lease_seconds(self.fleet, obj, self.leases.get(cluster), self.factor)
-        return standing_seconds(self.fleet.previous[id_]) if id_ in self.fleet.previous else 0
+            return lease_seconds(self.view, obj, self.leases.get(cluster), self.factor)
+        return standing_seconds(self.view.previous[id_]) if id_ in self.view.previous else 0
 
     def grace_seconds(self, cluster: str) -> int:
         """How long a ManagedCluster of this name may be silent."""
@@ -90,9 +92,9 @@ def cluster_of(obj: Object) -> str:
     return named if isinstance(named, str) else obj.id.namespace
 
 
-def generation_of(fleet: Fleet, id_: ObjectId) -> int:
+def generation_of(view: View, id_: ObjectId) -> int:
     """The generation that this run decided; 1 for kinds that are not counted."""
-    value = fleet.now(id_, "metadata", "generation")
+    value = view.now(id_, "metadata", "generation")
     return value if isinstance(value, int) else 1
 
 
@@ -101,20 +103,20 @@ def _conditions(_kinds: tuple[Kind, ...]) -> Type:
 
 
 def _reported(sight: Sight, obj: Object, name: str) -> dict[str, Tree]:
-    reported = sight.fleet.reported(obj.id)
+    reported = sight.view.reported(obj.id)
     if not reported:
         return reported
     ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
-    cluster = next((sight.fleet.objects[id_] for id_ in ids if id_ in sight.fleet.objects), None)
+    cluster = next((sight.view.objects[id_] for id_ in ids if id_ in sight.view.objects), None)
     return reported_conditions(reported, cluster, sight.leases.get(name), sight.grace_seconds(name), sight.clock)
 
 
 def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
     """Whether the cluster that the object is or belongs to is accepted: a ManagedCluster has to be, others are."""
     id_ = MANAGED_CLUSTER.id(cluster)
-    if obj.kind is KARMADA_CLUSTER or (id_ not in sight.fleet.objects and id_ not in sight.fleet.previous):
+    if obj.kind is KARMADA_CLUSTER or (id_ not in sight.view.objects and id_ not in sight.view.previous):
         return True
-    return bool(dig(sight.fleet.conditions(id_).get(ACCEPTED), "status") == "True")
+    return bool(dig(sight.view.conditions(id_).get(ACCEPTED), "status") == "True")
 
 
 #: What every policy sees, beside its own `params` and `variables`.
@@ -126,8 +128,8 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
     "leaseDurationSeconds": Variable(lambda _: INT, lambda sight, _, cluster: sight.seconds(cluster)),
     "reported": Variable(_conditions, _reported),
-    "previous": Variable(_conditions, lambda sight, obj, _: sight.fleet.conditions_before(obj.id)),
-    "conditions": Variable(_conditions, lambda sight, obj, _: sight.fleet.conditions(obj.id)),
+    "previous": Variable(_conditions, lambda sight, obj, _: sight.view.conditions_before(obj.id)),
+    "conditions": Variable(_conditions, lambda sight, obj, _: sight.view.conditions(obj.id)),
     "reports": Variable(
         lambda _: ListType(spec_type(ADAPTER_REPORT), MOST_ADAPTERS),
         lambda sight, obj, _: sight.adapters.reports.get(obj.id, []),
@@ -138,20 +140,20 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     ),
     "updated": Variable(
         lambda _: TIMESTAMP,
-        lambda sight, obj, _: spec_changed(sight.fleet, obj.id) or sight.clock.now,
+        lambda sight, obj, _: spec_changed(sight.view, obj.id) or sight.clock.now,
     ),
     "accepted": Variable(lambda _: BOOL, _accepted),
-    "deleting": Variable(lambda _: BOOL, lambda sight, obj, _: is_deleting(sight.fleet, obj)),
+    "deleting": Variable(lambda _: BOOL, lambda sight, obj, _: is_deleting(sight.view, obj)),
     "children": Variable(lambda _: ListType(CHILD), lambda sight, obj, _: sight.adapters.children(obj)),
-    "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.fleet, obj.id)),
-    "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.fleet.settings.spec),
+    "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.view, obj.id)),
+    "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.settings.spec),
     "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
     # What policies over requests for certificates see besides: the request as decoded, and the cluster that its label
     # names, with what muster decided of it; empty where there is none.
     "csr": Variable(lambda _: REQUEST, lambda _, obj, __: decoded(obj), only=CSR),
     "cluster": Variable(
         lambda _: object_type(MANAGED_CLUSTER),
-        lambda sight, _, cluster: sight.fleet.whole(MANAGED_CLUSTER.id(cluster)) or {},
+        lambda sight, _, cluster: sight.view.whole(MANAGED_CLUSTER.id(cluster)) or {},
         only=CSR,
     ),
 }

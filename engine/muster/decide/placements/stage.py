@@ -7,6 +7,7 @@ cluster that leaves is told by a decision of the Placement with the value None, 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from muster.decide.context import Context
 from muster.decide.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, satisfied
 from muster.decide.placements.contests import Chosen, Contests, hold, is_paused
 from muster.decide.placements.filters import eligible
@@ -29,7 +30,7 @@ _KEPT = Because("kept", text="the placement cannot be scheduled, so it keeps its
 _GONE = Because("placements", text="the placement no longer needs this shard")
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Decision | Finding]:
+def stage(fleet: Ruled, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
     contests = hold(fleet, now)
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.budgets import Allowance
+from muster.decide.allowance import Allowance
 from muster.decide.pools.model import Cluster
 from muster.decide.pools.rules import Rules
+from muster.fleet.view import View
 
 EFFECT = "replacement"
 
@@ -19,7 +20,7 @@ class Hold:
     until: datetime | None = None
 
 
-def held_by_budget(allowance: Allowance, cluster: Cluster, rules: Rules) -> Hold | None:
+def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> Hold | None:
     """Return what a DisruptionBudget says against replacing a cluster; None where it may go."""
-    held = allowance.holds(cluster.id, EFFECT) if rules.asks_budgets else None
+    held = allowance.holds(view, cluster.id, EFFECT) if rules.asks_budgets else None
     return None if held is None else Hold("DisruptionBudget", f"{held.because.rule}: {held.reason}", held.horizon)

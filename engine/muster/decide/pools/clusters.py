@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.conditions import object_conditions
+from muster.decide.context import Context
 from muster.decide.failures import Failures
 from muster.decide.pools.ledger import Ledger
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, timeouts
@@ -16,6 +17,7 @@ from muster.decide.pools.timeouts import failed_condition, wait_of
 from muster.fleet.objects import Object
 from muster.model.decision import Because
 from muster.model.finding import Finding
+from muster.model.kinds import CONDITION_POLICY
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
@@ -34,6 +36,7 @@ class ClusterPass:
     """What is the same for every cluster of a run."""
 
     fleet: Ruled
+    context: Context
     view: Survey
     now: datetime
     rules: Rules
@@ -99,14 +102,15 @@ class ClusterPass:
         asked for a power state.
         """
         fleet = self.fleet.with_outcomes(d for entries in ledger.entries.values() for d in entries.values())
-        scopes, failures = Scopes.of(fleet, self.now), Failures()
+        scopes, failures = Scopes.of(fleet, self.context.rules, self.now), Failures()
+        kept = self.context.shared.uncertain(CONDITION_POLICY)
         for cluster in self.view.clusters.values():
             if cluster.frozen:
                 continue
             if cluster.deleting:
                 self._keep_broken(ledger, cluster)
                 continue
-            for decision in object_conditions(scopes, self._seen(cluster), self.now, failures):
+            for decision in object_conditions(scopes, self._seen(cluster), self.now, failures, kept=kept):
                 if decision.path[-1][0] not in _STATED:
                     ledger.add(decision)
         yield from failures.findings()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from muster.decide.budgets import Allowance
+from muster.decide.allowance import Allowance
 from muster.decide.pools import conditions as words
 from muster.decide.pools import messages
 from muster.decide.pools.backoff import Streak
@@ -186,7 +186,7 @@ class _PoolPass:
         if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
             due = self.streak.next_at(self.rules)
             self.holds[cluster.name] = Hold("BackingOff", messages.backing_off(self.streak.failures, due), due)
-        elif (hold := held_by_budget(self.world.allowance, cluster, self.rules)) is not None:
+        elif (hold := held_by_budget(self.world.fleet, self.world.allowance, cluster, self.rules)) is not None:
             self.holds[cluster.name] = hold
         return cluster.name not in self.holds
 

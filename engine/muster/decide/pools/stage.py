@@ -8,7 +8,7 @@ last run and changed where the pass changes them. Everything is read once (`surv
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.budgets import allowance
+from muster.decide.context import Context
 from muster.decide.pools import messages
 from muster.decide.pools.buckets import shown_bucket
 from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
@@ -36,21 +36,21 @@ _CARRIED = Because("pools", text="as muster declared it before")
 _CLAIMS = Because("claims")
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Outcome]:
+def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome]:
     """Decide one pass over every pool, claim and cluster."""
     rules = rules_of(fleet.settings)
     view = survey(fleet, now, rules)
     if not (view.pools or view.clusters or view.claims):
         return
     ledger = Ledger()
-    clusters = ClusterPass(fleet, view, now, rules)
+    clusters = ClusterPass(fleet, context, view, now, rules)
     world = World(
         fleet=fleet,
         view=view,
         ledger=ledger,
         stock=Stock.of(fleet, now),
         dependencies=Dependencies.of(fleet),
-        allowance=allowance(fleet, now),
+        allowance=context.allowance,
         taken=set(view.names),
         owners={},
         now=now,

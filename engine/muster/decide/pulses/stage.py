@@ -12,26 +12,27 @@ from datetime import datetime
 from functools import partial
 
 from muster.decide.conditions import guards_hold, holds
+from muster.decide.context import Context
 from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import not_before, pause, unanswered
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Pulse
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import PulsePolicy, PulseRule
-from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of, pulsed
 
 
-def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Decision | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
-    scopes, failures = Scopes.of(fleet, now), Failures()
+    scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, dict[str, object]] = {}
 
     def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Decision]:
@@ -41,22 +42,22 @@ def stage(fleet: Ruled, now: datetime) -> Iterator[Pulse | Decision | Finding]:
         if base is None:
             base = bases[obj.id] = scopes.base(obj)
         try:
-            yield from _of_object(scopes, policy, obj, base)
+            yield from _of_object(scopes, context, policy, obj, base)
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
-    for policy in fleet.compiled.pulses:
-        yield from each(fleet.of(*policy.target.kinds), partial(asked, policy))
+    for policy in context.rules.compiled.pulses:
+        yield from each(view.of(*policy.target.kinds), partial(asked, policy))
     yield from failures.findings()
 
 
 def _of_object(
-    scopes: Scopes, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
+    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
 ) -> Iterator[Pulse | Decision]:
     """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
     now = scopes.clock.now
-    last = of_this(scopes.fleet, obj.id, scopes.fleet.published.get(PulseKey(obj.id, policy.id.name)))
-    generation = generation_of(scopes.fleet, obj.id)
+    last = of_this(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
+    generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
     rule, scope = _asked(scopes, policy, base, last)
     flips = scopes.clock.horizon
@@ -68,7 +69,7 @@ def _of_object(
     if wait is not None and wait > now:
         yield from _later(policy, obj, earliest(wait, flips))
         return
-    since = scopes.fleet.now(obj.id, *CREATED)
+    since = scopes.view.now(obj.id, *CREATED)
     scope["reason"] = rule.reason
     event = pulse_event(policy, obj.id, scope, last, now, since)
     sent = Published(generation, now, waiting + 1)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from muster.decide.context import Context
 from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.reports import (
     RULE,
@@ -22,6 +22,8 @@ from muster.fleet.reports import (
     required_adapters,
     target_of,
 )
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -37,20 +39,19 @@ _CHANGED = Because("reports", text="when the spec last changed; adapters have to
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
-def stage(fleet: Fleet, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what becomes of every report, and since when the adapters' objects have their specs."""
-    limits = _limits(fleet)
-    stored = remembered(fleet)
-    incoming = _by_adapter(fleet)
+    stored = remembered(view)
+    incoming = _by_adapter(view)
 
     def judged(of: Reports) -> Iterator[Decision]:
-        situation = _situation(fleet, of.key[0], stored.get(of.key), now, limits)
-        yield from _of_adapter(fleet, incoming.get(of.key, []), situation)
+        situation = _situation(view, context, of.key[0], stored.get(of.key), now)
+        yield from _of_adapter(view, incoming.get(of.key, []), situation)
 
     keys = sorted({*stored, *incoming})
     yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
-    yield from _spec_changes(fleet, now)
-    yield from creations(fleet, now)
+    yield from _spec_changes(view, context, now)
+    yield from creations(view, context, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,10 @@ class Reports:
         return self.incoming[0].parts if self.incoming else ()
 
 
-def _by_adapter(fleet: Fleet) -> Mapping[tuple[ObjectId, str], list[Object]]:
+def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
     """The sound reports by object and adapter, the newest first; of equals the first by name."""
     grouped: dict[tuple[ObjectId, str], list[Object]] = {}
-    for obj in fleet.of(ADAPTER_REPORT):
+    for obj in view.of(ADAPTER_REPORT):
         key = (target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"]))
         grouped.setdefault(key, []).append(obj)
     for objects in grouped.values():
@@ -89,7 +90,7 @@ def _newness(obj: Object) -> tuple[int, datetime]:
     return report.generation, report.time
 
 
-def _of_adapter(fleet: Fleet, reports: list[Object], situation: Situation) -> Iterator[Decision]:
+def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iterator[Decision]:
     """Judge the reports of one adapter on one object; what counts in the end is held by one of them."""
     counts = situation.stored
     verdicts: list[tuple[Object, Verdict]] = []
@@ -100,7 +101,7 @@ def _of_adapter(fleet: Fleet, reports: list[Object], situation: Situation) -> It
         if verdict.accepted and verdict is not STANDS:
             counts = accept(obj.id, obj.spec, counts)
     for obj, verdict in verdicts:
-        yield _told(fleet, obj, verdict, situation.now)
+        yield _told(view, obj, verdict, situation.now)
     if situation.generation is None:
         return
     yield from _remembered_by(counts, situation.stored)
@@ -115,10 +116,10 @@ def _remembered_by(counts: Accepted | None, before: Accepted | None) -> Iterator
         yield Decision(before.holder, ("status", "muster"), None, _BECAUSE)
 
 
-def _told(fleet: Fleet, obj: Object, verdict: Verdict, now: datetime) -> Decision:
+def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     """The condition that says what became of a report: a discard is never silent."""
     decided = condition(
-        fleet.conditions_before(obj.id).get(ACCEPTED),
+        view.conditions_before(obj.id).get(ACCEPTED),
         status="True" if verdict.accepted else "False", reason=verdict.reason, message=verdict.message, now=now,
         generation=obj.spec["observed_generation"],
     )  # fmt: skip
@@ -126,38 +127,38 @@ def _told(fleet: Fleet, obj: Object, verdict: Verdict, now: datetime) -> Decisio
     return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, because, verdict.horizon)
 
 
-def _situation(fleet: Fleet, target: ObjectId, stored: Accepted | None, now: datetime, limits: Limits) -> Situation:
+def _situation(view: View, context: Context, target: ObjectId, stored: Accepted | None, now: datetime) -> Situation:
     """What reports on an object are judged against. A broken object is at its last generation."""
-    obj = fleet.objects.get(target)
-    unseen = obj is None and (fleet.unidentified or target in fleet.broken) and target in fleet.previous
-    generation = generation_of(fleet, target) if obj is not None or unseen else None
+    obj = view.objects.get(target)
+    unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
+    generation = generation_of(view, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
-    since = None if generation is None else came_to_be(fleet, target, now)
+    since = None if generation is None else came_to_be(view, context, target, now)
     if stored is not None and since is not None and stored.time < since:
         stored = None  # it was about a predecessor
-    return Situation(str(target), cluster, generation, stored, now, limits, since)
+    return Situation(str(target), cluster, generation, stored, now, _limits(context.rules.settings), since)
 
 
-def _spec_changes(fleet: Fleet, now: datetime) -> Iterator[Decision]:
+def _spec_changes(view: View, context: Context, now: datetime) -> Iterator[Decision]:
     """When each object that adapters look after got its present generation: the time from which silence is counted."""
     for kind in TARGETS.values():
-        if not required_adapters(fleet, kind):
+        if not required_adapters(context.rules.settings, kind):
             continue
-        for obj in fleet.of(kind):
-            yield Decision(obj.id, ("status", "muster", "specChanged"), _spec_changed(fleet, obj.id, now), _CHANGED)
+        for obj in view.of(kind):
+            yield Decision(obj.id, ("status", "muster", "specChanged"), _spec_changed(view, obj.id, now), _CHANGED)
 
 
-def _spec_changed(fleet: Fleet, id_: ObjectId, now: datetime) -> str:
-    before = fleet.before(id_, "status", "muster", "specChanged")
-    same = fleet.before(id_, "metadata", "generation") == fleet.now(id_, "metadata", "generation")
+def _spec_changed(view: View, id_: ObjectId, now: datetime) -> str:
+    before = view.before(id_, "status", "muster", "specChanged")
+    same = view.before(id_, "metadata", "generation") == view.now(id_, "metadata", "generation")
     return before if same and isinstance(before, str) else format_time(now)
 
 
-def _limits(fleet: Fleet) -> Limits:
-    return Limits(_setting(fleet, "maxAge", _AGE), _setting(fleet, "maxAhead", _AHEAD))
+def _limits(settings: Settings) -> Limits:
+    return Limits(_setting(settings, "maxAge", _AGE), _setting(settings, "maxAhead", _AHEAD))
 
 
-def _setting(fleet: Fleet, name: str, default: timedelta) -> timedelta:
-    value: Tree = fleet.settings.get("reports", name)
+def _setting(settings: Settings, name: str, default: timedelta) -> timedelta:
+    value: Tree = settings.get("reports", name)
     span = try_duration(value)
     return default if span is None else span

@@ -1,0 +1,152 @@
+"""Allowances: what the budgets that hold let happen.
+
+Which budgets hold at present is decided once, by the stage `budgets` (`muster.decide.disruption`), and stands in the
+Fleet's status; every stage that would cause a new effect asks here:
+
+    context.allowance.holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
+
+Conditions are never held: they tell the truth. What stands already is not asked for again, and recovery is free.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.decide.budgets import Budget, headline, in_service, labels_of, sound_override
+from muster.fleet.view import View
+from muster.model.decision import Because, Held
+from muster.model.ids import ObjectId
+from muster.model.kinds import is_cluster
+from muster.model.times import LAST, format_time, later, try_time
+from muster.model.tree import Tree, mappings_at
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A budget that holds, in one of its domains: over since `since`, met again since `met` (None while it is over)."""
+
+    budget: Budget
+    domain: str
+    disrupted: int
+    population: int
+    allowed: int
+    suspicious: bool
+    since: datetime
+    met: datetime | None
+
+    @property
+    def until(self) -> datetime | None:
+        """When it lets go if nothing else happens; None while it is over."""
+        return None if self.met is None else later(self.met, self.budget.cooldown) or LAST
+
+    @property
+    def text(self) -> str:
+        """What holds and why, in one sentence without its full stop."""
+        where = f" in {self.domain}" if self.domain else ""
+        name = f"budget {self.budget.id.name!r}"
+        since = f"since {format_time(self.since)}"
+        if self.met is not None and self.until is not None:
+            exceeded = f"was exceeded from {format_time(self.since)} to {format_time(self.met)}"
+            return f"{name}{where} {exceeded} and cools down until {format_time(self.until)}"
+        count = f"{self.disrupted} of {self.population} clusters are disrupted{where}, {name} allows {self.allowed}"
+        return f"{count}, {since}"
+
+    def entry(self) -> Tree:
+        """The holding as it stands in the Fleet's derived part."""
+        entry: Tree = {"budget": self.budget.id.name}
+        if self.domain:
+            entry["domain"] = self.domain
+        entry |= {"disrupted": self.disrupted, "population": self.population, "allowed": self.allowed}
+        if self.suspicious:
+            entry["observerSuspect"] = True
+        entry["since"] = format_time(self.since)
+        if self.met is not None:
+            entry["met"] = format_time(self.met)
+        return entry
+
+
+def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
+    """Read back what `Holding.entry` wrote; entries of budgets that are gone are left out."""
+    by_name = {budget.id.name: budget for budget in budgets}
+    found = []
+    for entry in mappings_at({"entries": state}, "entries"):
+        budget, since = by_name.get(str(entry.get("budget"))), try_time(entry.get("since"))
+        if budget is None or since is None:
+            continue
+        counts = [entry.get(name) for name in ("disrupted", "population", "allowed")]
+        disrupted, total, allowed = (count if isinstance(count, int) else 0 for count in counts)
+        domain = entry.get("domain")
+        found.append(
+            Holding(
+                budget, domain if isinstance(domain, str) else "", disrupted, total, allowed,
+                entry.get("observerSuspect") is True, since, try_time(entry.get("met")),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes nothing.
+
+    `holding`: what holds; nothing while the Fleet's annotation lets all through.
+    """
+
+    budgets: tuple[Budget, ...]
+    holding: tuple[Holding, ...]
+    now: datetime
+
+    def holds(self, view: View, cluster: ObjectId, effect: str) -> Held | None:
+        """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None where it may happen.
+
+        `effect` names it for people: `taint key:NoSelect`, `remedy TrafficControl`, `replacement`. Callers ask for
+        effects that do not stand yet; a cluster that no earlier run has seen was never in service, so what keeps work
+        away from it disrupts nothing. One that has never been available is not counted, but held like any other.
+        """
+        holding = self._holding(view, cluster)
+        if holding is None or (is_cluster(cluster) and cluster not in view.previous):
+            return None
+        override = sound_override(view, cluster)
+        if override is not None and override.covers(self.now):
+            return None
+        because = Because(str(holding.budget.id), text=holding.text)
+        return Held(cluster, effect, holding.text, because, holding.until)
+
+    def freezes(self, view: View, cluster: ObjectId) -> bool:
+        """Whether the effects on a cluster stay exactly as they are: its budget holds, and nothing is heard of it.
+
+        Silence is no recovery: while the observer is under suspicion it must not take effects off either.
+        """
+        if not self.holding or self._holding(view, cluster) is None:
+            return False
+        obj = view.objects.get(cluster)
+        return obj is not None and headline(view, obj) == "Unknown"
+
+    def min_backends(self, view: View, cluster: ObjectId) -> tuple[int, ObjectId | None]:
+        """How many clusters must go on serving a backend that this cluster serves, and which budget says so."""
+        obj = view.objects.get(cluster)
+        if obj is None:
+            return 0, None
+        wanted = [(budget.min_backends, budget.id) for budget in self.budgets if budget.counts(obj)]
+        most = max((number for number, _ in wanted), default=0)
+        return (most, min(id_ for number, id_ in wanted if number == most)) if most else (0, None)
+
+    def _holding(self, view: View, cluster: ObjectId) -> Holding | None:
+        """The first budget that holds and counts this object."""
+        obj = view.objects.get(cluster)
+        labels = labels_of(obj) if obj else {}
+        for holding in self.holding:
+            budget = holding.budget
+            override = budget.override
+            if (override is not None and override.covers(self.now)) or not budget.selector.matches(labels):
+                continue
+            if is_cluster(cluster):
+                if obj is not None and in_service(obj) and budget.domain(obj) == holding.domain:
+                    return holding
+            elif not holding.domain:
+                return holding  # a pool's cluster is no place of work yet: it waits while the fleet as a whole does
+        return None
+
+
+#: What is allowed while no budget holds, and before any was asked.
+EVERYTHING = Allowance((), (), LAST)

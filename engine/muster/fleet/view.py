@@ -1,0 +1,107 @@
+"""A view: objects, what the last run derived of them, and what this run has decided of them so far.
+
+All that a local stage may look at of a neighbourhood, or of many: what it decides of each rests on nothing outside of
+it. A whole fleet is a view, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from muster.fleet.derived import derived_body
+from muster.fleet.merge import overlay
+from muster.fleet.objects import Object, by_type
+from muster.model.decision import Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTERS, Kind
+from muster.model.tree import Tree, dig, mappings_at
+
+_NOTHING: Mapping[Path, Decision] = {}
+
+
+@dataclass(frozen=True)
+class View:
+    """Some of a fleet's objects.
+
+    `objects`: the objects by id, inputs only, the broken ones among them. `previous`: the derived part of the last run
+    by id, also of objects that exist only there; `derived_paths`: its file, of those that muster wrote. `broken`:
+    objects that have an error in them; they keep their last derived state. `unidentified`: whether a file could not
+    even be told what it holds; then no derived file is removed for want of an input. `decided`: what this run has
+    decided.
+    """
+
+    objects: Mapping[ObjectId, Object]
+    previous: Mapping[ObjectId, Tree]
+    broken: frozenset[ObjectId] = frozenset()
+    unidentified: bool = False
+    derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
+    decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
+
+    def sorted_as(self, other: "View") -> Self:
+        """Take over from a view of the same objects how they are sorted, which is dear. Returns this view."""
+        self.__dict__["_by_kind"] = other._by_kind
+        return self
+
+    # -- objects
+
+    @cached_property
+    def _by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
+        grouped: dict[tuple[str, str], list[Object]] = {}
+        for id_ in sorted(self.objects.keys() - self.broken):
+            grouped.setdefault((id_.group, id_.kind), []).append(self.objects[id_])
+        return {kind: tuple(objects) for kind, objects in grouped.items()}
+
+    def of(self, *kinds: Kind) -> tuple[Object, ...]:
+        """The sound objects of these kinds, sorted by kind as given, then namespace and name."""
+        return tuple(obj for kind in kinds for obj in self._by_kind.get((kind.group, kind.name), ()))
+
+    def clusters(self) -> tuple[Object, ...]:
+        """ManagedClusters and Karmada Clusters."""
+        return self.of(*CLUSTERS)
+
+    def uncertain(self, kind: Kind) -> bool:
+        """Whether an object of this kind is broken, or may be in a file that could not be read."""
+        return self.unidentified or any(kind.has(id_) for id_ in self.broken)
+
+    # -- what the last run derived
+
+    def before(self, id_: ObjectId, *path: str) -> Tree:
+        """The value at `path` of the object's previous derived part; None where there is none."""
+        return dig(self.previous.get(id_), *path)
+
+    def conditions_before(self, id_: ObjectId) -> dict[str, Tree]:
+        """Condition by type, as the last run derived them."""
+        return by_type(mappings_at(self.previous.get(id_), "status", "conditions"))
+
+    # -- what this run has decided so far
+
+    def decisions(self, id_: ObjectId) -> Mapping[Path, Decision]:
+        """This run's decisions about an object, by path."""
+        return self.decided.get(id_, _NOTHING)
+
+    def now(self, id_: ObjectId, *path: str | tuple[str, ...]) -> Tree:
+        """The value that this run decided for exactly this path; None where nothing was decided."""
+        decision = self.decisions(id_).get(path)
+        return None if decision is None else decision.value
+
+    def conditions(self, id_: ObjectId) -> dict[str, Tree]:
+        """Condition by type, as this run has decided them so far."""
+        return {
+            path[2][0]: decision.value
+            for path, decision in self.decisions(id_).items()
+            if len(path) == 3 and path[:2] == ("status", "conditions") and decision.value is not None
+        }
+
+    def reported(self, id_: ObjectId) -> dict[str, Tree]:
+        """Condition by type, as the inputs (agents) report them."""
+        obj = self.objects.get(id_)
+        return by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
+
+    def whole(self, id_: ObjectId) -> Tree:
+        """The object with this run's decisions laid over its inputs: what upstream's API server would show."""
+        obj = self.objects.get(id_)
+        derived = derived_body(id_, self.decisions(id_))
+        if obj is None:
+            return derived
+        return overlay(obj.body, derived, obj.kind.list_keys) if derived else obj.body

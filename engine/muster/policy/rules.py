@@ -1,0 +1,32 @@
+"""Rules: what rules every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muster.fleet.settings import Settings
+from muster.model.kinds import Kind
+from muster.policy.lazy import cost_share
+from muster.policy.policies import Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings and policies in force.
+
+    `grace`: for how many durations of its lease a cluster may be silent. `counts`: how many sound objects of each kind
+    there are in the fleet.
+    """
+
+    settings: Settings
+    compiled: Compiled
+    grace: int
+    counts: Mapping[Kind, int]
+    _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
+
+    def share(self, kinds: tuple[Kind, ...]) -> int:
+        """The units that a policy over objects of these kinds may cost for each."""
+        known = self._shares.get(kinds)
+        if known is None:
+            settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
+            known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
+        return known
