@@ -1,4 +1,4 @@
-"""Runs git. The one place where a process is started, through GitPython's driver.
+"""Runs git. The one place where a process is started, through GitPython's driver (docs/dependencies.md).
 
 The environment of every process is exact: the caller's, without the variables by which git tells a hook which
 repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise make every command
@@ -189,7 +189,7 @@ def require_git(git: Git) -> None:
 def _driver() -> "tuple[type[Driver], type[Exception]]":
     """Return GitPython's command driver and what it raises where there is no git.
 
-    Imported at first use: it costs 60 ms, and fails where git is missing.
+    Imported at first use: it costs 40 ms, and fails where git is missing.
     """
     try:
         from git.cmd import Git as Driver
