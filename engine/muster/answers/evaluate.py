@@ -87,6 +87,7 @@ class Run:
             (decision.horizon for decision in decisions),
             (pulse.horizon for pulse in self.fleet.pulses),
             (held.horizon for held in self.fleet.held),
+            (wake.horizon for wake in self.fleet.wakes),
         )
         return earliest(*instants)
 

@@ -12,7 +12,7 @@ from muster.fleet.foreign import ByKind
 from muster.fleet.objects import Object, with_params
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.decision import Held, Outcome, Pulse
+from muster.model.decision import Held, Outcome, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
@@ -51,6 +51,7 @@ class Fleet(View):
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     held: tuple[Held, ...] = ()
+    wakes: tuple[Wake, ...] = ()
 
     # -- policies and findings
 
@@ -71,12 +72,14 @@ class Fleet(View):
         """Return the fleet as the next stage sees it. A later decision on the same path replaces an earlier one."""
         decided = dict(self.decided)
         touched: set[ObjectId] = set()
-        pulses, held, findings = list(self.pulses), list(self.held), list(self.findings)
+        pulses, held, wakes, findings = list(self.pulses), list(self.held), list(self.wakes), list(self.findings)
         for outcome in outcomes:
             if isinstance(outcome, Pulse):
                 pulses.append(outcome)
             elif isinstance(outcome, Held):
                 held.append(outcome)
+            elif isinstance(outcome, Wake):
+                wakes.append(outcome)
             elif isinstance(outcome, Finding):
                 findings.append(outcome)
             else:
@@ -85,8 +88,9 @@ class Fleet(View):
                     decided[outcome.object] = dict(decided.get(outcome.object, {}))
                 decided[outcome.object][outcome.path] = outcome  # type: ignore[index]
         after = replace(
-            self, decided=decided, texts={}, pulses=tuple(pulses), held=tuple(held), findings=tuple(findings)
-        )
+            self, decided=decided, texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
+            findings=tuple(findings),
+        )  # fmt: skip
         return after.sorted_as(self)
 
 

@@ -3,7 +3,7 @@
 Everything above this layer speaks in these words. Nothing here reads a file, a clock or the environment.
 """
 
-from muster.model.decision import Because, Decision, Held, Outcome, Path, Pulse
+from muster.model.decision import Because, Decision, Held, Outcome, Path, Pulse, Wake
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
@@ -26,4 +26,5 @@ __all__ = [
     "Severity",
     "SourceFile",
     "Tree",
+    "Wake",
 ]

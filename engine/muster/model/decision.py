@@ -1,8 +1,9 @@
 """Decisions: what muster concluded, why, and until when.
 
 Every stage of the pipeline returns a list of outcomes. A `Decision` sets one field of one object's derived
-part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening; a `Finding`
-is something that only deciding could show to be wrong.
+part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening; a `Wake` is
+an instant at which to look again though nothing is decided; a `Finding` is something that only deciding could show to
+be wrong.
 Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
 """
 
@@ -74,4 +75,15 @@ class Held:
     horizon: datetime | None = None
 
 
-Outcome: TypeAlias = Decision | Pulse | Held | Finding
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Nothing is decided of an object, but at the instant `horizon` time alone will change something. `pulse`: what it
+    may make due is a pulse, and nothing else."""
+
+    object: ObjectId
+    because: Because
+    horizon: datetime
+    pulse: bool = False
+
+
+Outcome: TypeAlias = Decision | Pulse | Held | Wake | Finding

@@ -30,7 +30,7 @@ from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
 from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.gitio.repository import Repository
-from muster.model.decision import Pulse
+from muster.model.decision import Decision, Held, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
@@ -148,9 +148,10 @@ def next_look(run: Run) -> datetime | None:
     """When a run has to be made again. A pulse that nobody takes is no reason to."""
     if sink_settings(run.fleet.settings.spec):
         return run.horizon
-    decisions = (d for by_path in run.fleet.decided.values() for path, d in by_path.items() if path[0] != "pulses")
-    instants = chain((decided.horizon for decided in decisions), (held.horizon for held in run.fleet.held))
-    return earliest(*instants)
+    decisions = (decision for by_path in run.fleet.decided.values() for decision in by_path.values())
+    wakes = (wake for wake in run.fleet.wakes if not wake.pulse)
+    outcomes: Iterable[Decision | Held | Wake] = chain(decisions, run.fleet.held, wakes)
+    return earliest(*(outcome.horizon for outcome in outcomes))
 
 
 def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:

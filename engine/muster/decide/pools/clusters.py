@@ -68,8 +68,8 @@ class ClusterPass:
             ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
         if power.hibernate:
             ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
-        elif power.horizon is not None:
-            ledger.set(cluster.id, wanted, ledger.value(cluster.id, wanted), _HIBERNATE_AFTER, power.horizon)
+        else:
+            ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
         # Of a cluster without a pool the power state is a person's: it counts from what the cluster itself says.
         asked = None if cluster.pool is None else self.asked(cluster)
         wait = wait_of(cluster, self._limits(cluster, inherited), power, asked, self.rules)
@@ -78,7 +78,7 @@ class ClusterPass:
         if self.now >= wait.deadline:
             ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
         else:
-            ledger.set(cluster.id, path, ledger.value(cluster.id, path), _TIMEOUT, second_at(wait.deadline))
+            ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
 
     @staticmethod
     def _stated_before(cluster: Cluster, before: dict[str, Tree]) -> dict[str, Tree]:

@@ -1,16 +1,17 @@
 """The fields that a pass decides, collected by object; a later word on a field replaces an earlier one."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import leaf_at
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import Because, Decision, Path, Wake
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
 from muster.model.tree import Tree, mapping_at
 
+_AGAIN = Because("pools", text="another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 
@@ -19,9 +20,11 @@ class Ledger:
     """What a pass decides so far."""
 
     entries: dict[ObjectId, dict[Path, Decision]] = field(default_factory=dict)
+    wakes: dict[tuple[ObjectId, Path], Wake] = field(default_factory=dict)
 
     def set(self, id_: ObjectId, path: Path, value: Tree, because: Because, horizon: datetime | None = None) -> None:
         """Decide a field; None decides that it is absent."""
+        self.wakes.pop((id_, path), None)
         self.entries.setdefault(id_, {})[path] = Decision(id_, path, value, because, horizon)
 
     def set_all(self, id_: ObjectId, fields: Mapping[Path, Tree], because: Because) -> None:
@@ -31,7 +34,13 @@ class Ledger:
 
     def add(self, decision: Decision) -> None:
         """Take a decision as it is."""
+        self.wakes.pop((decision.object, decision.path), None)
         self.entries.setdefault(decision.object, {})[decision.path] = decision
+
+    def wake(self, id_: ObjectId, path: Path, because: Because, horizon: datetime | None) -> None:
+        """Have the object looked at again when time alone would change a field, unless that is decided otherwise."""
+        if horizon is not None:
+            self.wakes[id_, path] = Wake(id_, because, horizon)
 
     def value(self, id_: ObjectId, path: Path) -> Tree:
         """What is decided for a field so far; None where nothing is."""
@@ -41,20 +50,23 @@ class Ledger:
     def forget(self, id_: ObjectId) -> None:
         """Decide nothing about an object."""
         self.entries.pop(id_, None)
+        self.wakes = {at: wake for at, wake in self.wakes.items() if at[0] != id_}
 
-    def outcomes(self, fleet: Fleet, now: datetime) -> Iterator[Decision]:
-        """Yield every decision, by object and path.
+    def outcomes(self, fleet: Fleet, now: datetime) -> Iterator[Decision | Wake]:
+        """Yield every decision, by object and path, and every wake.
 
-        Where any of them changes what the last run derived, or something of it is not decided again, another pass
-        at the same instant may go on from there, so one decision carries `now` as its horizon.
+        Where any decision changes what the last run derived, or something of it is not decided again, another pass
+        at the same instant may go on from there: then one wake is `now`.
         """
-        changed, told = self._drops(fleet), False
+        changed = self._drops(fleet)
         for id_, by_path in sorted(self.entries.items()):
             before, list_keys = fleet.previous.get(id_), kind_of(id_).list_keys
             for decision in by_path.values():
                 changed = changed or _differs(before, decision, list_keys)
-                yield replace(decision, horizon=now) if changed and not told else decision
-                told = changed
+                yield decision
+        if changed and self.entries:
+            yield Wake(min(self.entries), _AGAIN, now)
+        yield from self.wakes.values()
 
     def _drops(self, fleet: Fleet) -> bool:
         """Whether the last run derived something of a cluster or claim that nobody decides any more."""

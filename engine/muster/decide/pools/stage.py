@@ -157,9 +157,7 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         if type_ in before and ledger.value(claim.id, path) is None:
             value = {name: part for name, part in before[type_].items() if name != "type"}
             ledger.set(claim.id, path, value, _CARRIED)
-    if fate.horizon is not None:
-        ends = ("metadata", "deletionTimestamp")
-        ledger.set(claim.id, ends, ledger.value(claim.id, ends), _CLAIMS, fate.horizon)
+    ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
     if fate.removes is not None:
         _mark(world, fate.removes)
     if fate.owns is not None and (subjects := mappings_at(claim.body, "spec", "subjects")):

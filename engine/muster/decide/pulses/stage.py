@@ -20,7 +20,7 @@ from muster.decide.pulses.pace import not_before, pause, unanswered
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Pulse
+from muster.model.decision import Because, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
@@ -30,12 +30,12 @@ from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of, pulsed
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, dict[str, object]] = {}
 
-    def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Decision]:
+    def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Wake]:
         if not policy.target.selects(obj):
             return
         base = bases.get(obj.id)
@@ -53,7 +53,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Decis
 
 def _of_object(
     scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
-) -> Iterator[Pulse | Decision]:
+) -> Iterator[Pulse | Wake]:
     """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
     now = scopes.clock.now
     last = of_this(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
@@ -100,6 +100,6 @@ def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent
     return later(sent.time, pause(policy, sent.count))
 
 
-def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Decision]:
+def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Wake]:
     if horizon is not None:
-        yield Decision(obj.id, ("pulses", policy.id.name), None, Because(policy.label), horizon)
+        yield Wake(obj.id, Because(policy.label), horizon, pulse=True)
