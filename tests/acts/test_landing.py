@@ -1,0 +1,107 @@
+"""What a commit is built on, and how far the local branch comes along."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.acts.landing import Landed, find_tips, land, target_branch
+from muster.gitio.errors import RepositoryError
+from muster.gitio.importing import build_commit
+from muster.gitio.repository import Repository, open_repository
+from tests.support.git import Repo, clone, new_repository
+
+FILE = "derived/a.yaml"
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Repo:
+    seed = new_repository(tmp_path / "seed")
+    seed.commit({"a.yaml": "a\n", FILE: "old\n"})
+    return clone(seed, tmp_path / "origin.git", "--bare")
+
+
+@pytest.fixture
+def here(origin: Repo, tmp_path: Path) -> Repo:
+    return clone(origin, tmp_path / "here")
+
+
+def opened(repo: Repo) -> Repository:
+    return open_repository(repo.path, repo.environ)
+
+
+def pushed_by_others(origin: Repo, tmp_path: Path) -> str:
+    rival = clone(origin, tmp_path / "rival")
+    made = rival.commit({"theirs.yaml": "x\n"})
+    rival.git("push", "--quiet")
+    return made
+
+
+def test_the_tip_that_has_the_other_in_it_is_built_on(origin: Repo, here: Repo, tmp_path: Path) -> None:
+    first = here.tip()
+    assert find_tips(opened(here), "main", "origin").base == first
+    ahead = here.commit({"mine.yaml": "x\n"})
+    tips = find_tips(opened(here), "main", "origin")
+    assert (tips.base, tips.local, tips.theirs) == (ahead, ahead, first)
+    here.git("reset", "--quiet", "--hard", first)
+    theirs = pushed_by_others(origin, tmp_path)
+    tips = find_tips(opened(here), "main", "origin")
+    assert (tips.base, tips.local, tips.theirs) == (theirs, first, theirs)
+    assert find_tips(opened(here), "main", None).base == first
+
+
+def test_two_that_have_diverged_are_a_persons_to_bring_together(origin: Repo, here: Repo, tmp_path: Path) -> None:
+    pushed_by_others(origin, tmp_path)
+    here.commit({"mine.yaml": "x\n"})
+    with pytest.raises(RepositoryError, match="the local main and the remote's have diverged"):
+        find_tips(opened(here), "main", "origin")
+
+
+def test_there_must_be_a_branch(here: Repo) -> None:
+    with pytest.raises(RepositoryError, match="there is no branch 'odd'"):
+        find_tips(opened(here), "odd", None)
+    here.git("checkout", "--quiet", "--detach")
+    with pytest.raises(RepositoryError, match="HEAD is detached"):
+        target_branch(opened(here))
+
+
+def test_what_is_pushed_is_here_too(origin: Repo, here: Repo) -> None:
+    tips = find_tips(opened(here), "main", "origin")
+    commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
+    assert land(opened(here), tips, commit, (FILE,)) == Landed(commit, pushed=True)
+    assert origin.tip("main") == here.tip("main") == commit
+    assert (here.path / FILE).read_text() == "new\n"
+
+
+def test_a_persons_edit_keeps_the_local_branch_behind_what_is_pushed(origin: Repo, here: Repo) -> None:
+    before = here.tip()
+    here.write(FILE, "mine\n")
+    tips = find_tips(opened(here), "main", "origin")
+    commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
+    landed = land(opened(here), tips, commit, (FILE,))
+    assert landed is not None
+    assert (landed.local, landed.pushed) == (before, True)
+    assert FILE in landed.left_behind
+    assert (origin.tip("main"), here.tip("main")) == (commit, before)
+    assert (here.path / FILE).read_text() == "mine\n"
+    with pytest.raises(RepositoryError, match=FILE):
+        land(opened(here), find_tips(opened(here), "main", None), commit, (FILE,))
+
+
+def test_whoever_was_slower_begins_again(origin: Repo, here: Repo, tmp_path: Path) -> None:
+    tips = find_tips(opened(here), "main", "origin")
+    commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
+    theirs = pushed_by_others(origin, tmp_path)
+    assert land(opened(here), tips, commit, (FILE,)) is None
+    alone = find_tips(opened(here), "main", None)
+    here.commit({"mine.yaml": "x\n"})
+    assert land(opened(here), alone, commit, (FILE,)) is None
+    assert origin.tip("main") == theirs
+
+
+def test_where_there_is_nothing_to_commit_what_is_ahead_is_pushed(origin: Repo, here: Repo) -> None:
+    ahead = here.commit({"mine.yaml": "x\n"})
+    tips = find_tips(opened(here), "main", "origin")
+    assert land(opened(here), tips, tips.base, ()) == Landed(ahead, pushed=True)
+    assert origin.tip("main") == ahead
+    assert land(opened(here), find_tips(opened(here), "main", "origin"), ahead, ()) == Landed(ahead)
+    assert land(opened(here), find_tips(opened(here), "main", None), ahead, ()) == Landed(ahead)
