@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from muster.check.validate import compile_placements
 from muster.decide import placements, sets
 from muster.decide.context import Context
 from muster.decide.garbage import without_collection
@@ -30,8 +29,9 @@ from muster.model.kinds import (
     PLACEMENT,
 )
 from muster.model.tree import Tree
-from muster.policy.policies import NOTHING
+from muster.policy.compiling import compile_placements
 from muster.policy.ruled import Ruled
+from muster.policy.rules import NOTHING
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLUSTERS, PLACEMENTS = 10_000, 100

@@ -12,7 +12,8 @@ from muster.decide.damping import pending
 from muster.fleet.objects import Object
 from muster.model.kinds import CONDITION_POLICY, MANAGED_CLUSTER
 from muster.model.tree import Tree
-from muster.policy.policies import ConditionPolicy, Target
+from muster.policy.conditions import ConditionPolicy
+from muster.policy.policies import Target
 from muster.policy.selectors import LabelSelector
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

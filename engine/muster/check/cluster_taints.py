@@ -20,11 +20,12 @@ def decided_taints(fleet: Fleet) -> Iterator[Finding]:
 
     One that says when it was added came from a hub, with its cluster: that is how it moves in.
     """
-    deciders = Deciders.of(fleet.objects)
+    deciders = None  # few fleets have taints in files
     for obj in fleet.clusters():
         for part in obj.parts:
             taints = dig(part.body, "spec", "taints") if not part.source.ref else None
             for index, taint in enumerate(taints if isinstance(taints, list) else ()):
+                deciders = deciders or Deciders.of(fleet.objects)
                 if deciders.decide_taint(obj.kind, taint) and taint.get("timeAdded") is None:
                     message = (
                         f"{taint['key']}:{taint['effect']} is a taint that a policy decides: this one does not count"

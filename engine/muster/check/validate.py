@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from muster.check.admission import admit
 from muster.check.awaited import awaited_findings
@@ -16,48 +15,25 @@ from muster.check.requests import request_findings
 from muster.check.schema_findings import schema_findings
 from muster.check.sets import set_findings
 from muster.check.taint_policies import taint_policy_findings
-from muster.fleet import messages
 from muster.fleet.acceptance import with_automatic_acceptance
-from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
-from muster.fleet.vocabulary import NAMES, seed_name, type_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
-    ALL,
     CLUSTER_DEPLOYMENT,
     CLUSTER_TAINT_POLICY,
-    CONDITION_POLICY,
     KARMADA_CLUSTER,
-    PLACEMENT,
-    PULSE_POLICY,
     REMEDY,
-    TAINT_POLICY,
     is_cluster,
 )
-from muster.model.source import Layer
 from muster.policy.admission.policies import compile_admissions
-from muster.policy.environments import Bounds
-from muster.policy.placements import CompiledPlacement, compile_placement
-from muster.policy.policies import (
-    Compiled,
-    ConditionPolicy,
-    Policy,
-    PulsePolicy,
-    TaintPolicy,
-    compile_condition_policy,
-    compile_pulse_policy,
-    compile_taint_policy,
-    in_reading_order,
-)
-from muster.policy.remedies import Remedy, compile_remedy
+from muster.policy.compiling import compile_placements, compile_policies
 from muster.policy.ruled import Ruled
-
-_P = TypeVar("_P")
+from muster.policy.rules import Compiled
 
 
 def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
@@ -121,6 +97,8 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """What is wrong with sound objects beside each other."""
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
+    clusters = {id_.name for id_ in fleet.objects if is_cluster(id_)}
+    yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
     yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     lints: tuple[Callable[[], Iterable[Finding]], ...] = (
         lambda: set_findings(fleet),
@@ -146,138 +124,3 @@ def _as_declared(fleet: Fleet, obj: Object) -> Object:
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:
     """The objects that an error speaks of."""
     return {found.object for found in findings if found.object and found.severity is Severity.ERROR}
-
-
-def compile_policies(fleet: Fleet) -> Compiled:
-    """Compile the policies of the fleet and, where it does not replace them, of the bundle.
-
-    A policy that a fleet breaks does not bring its built-in namesake back: what it decided is kept.
-    """
-    findings: list[Finding] = []
-    conditions: list[ConditionPolicy] = []
-    of_all = Bounds(fleet.settings.expression_cost)
-    of_own = replace(of_all, known=known_conditions(fleet))
-
-    def bounds(obj: Object) -> Bounds:
-        """Only a fleet's own policies are doubted: the bundle's read what a fleet may not have."""
-        return of_all if obj.id in fleet.builtin else of_own
-
-    for obj in fleet.policies(CONDITION_POLICY):
-        policy, found = _compiled(obj, partial(compile_condition_policy, obj, bounds(obj)))
-        findings.extend(found)
-        if policy is not None:
-            conditions.append(policy)
-    taints: list[TaintPolicy] = []
-    for obj in fleet.policies(TAINT_POLICY):
-        taint_policy, found = _compiled(obj, partial(compile_taint_policy, obj, bounds(obj)))
-        findings.extend(found)
-        if taint_policy is not None:
-            taints.append(taint_policy)
-    remedies = _compile_remedies(fleet, findings)
-    pulses: list[PulsePolicy] = []
-    for obj in fleet.policies(PULSE_POLICY):
-        pulse_policy, found = _compiled(obj, partial(compile_pulse_policy, obj, bounds(obj)))
-        findings.extend(found)
-        if pulse_policy is not None:
-            pulses.append(pulse_policy)
-    conditions, rivals = _without_rivals(conditions)
-    ordered, circle = in_reading_order(conditions)
-    findings.extend(rivals)
-    findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
-    return Compiled(tuple(ordered), tuple(taints), tuple(findings), remedies, pulses=tuple(pulses))
-
-
-def _compiled(
-    obj: Object, compile_: Callable[[], tuple[_P | None, Iterable[Finding]]]
-) -> tuple[_P | None, list[Finding]]:
-    """What compiling an object gives; a fault of ours in it is a finding, and it counts as not compiled."""
-    done = attempt(obj, compile_)
-    return (None, [done]) if isinstance(done, Finding) else (done[0], list(done[1]))
-
-
-def known_conditions(fleet: Fleet) -> frozenset[str]:
-    """The condition types that some policy decides, registration decides, or anything in the fleet reports."""
-    always = {type_ for kind in ALL for type_ in (kind.headline, *kind.conditions)}
-    decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
-    reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}
-    derived = {type_ for id_ in fleet.previous for type_ in fleet.conditions_before(id_)}
-    return frozenset((decided | reported | derived | always) - {""})
-
-
-def _compile_remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
-    known = {id_.name for id_ in fleet.objects if is_cluster(id_)}
-    remedies = []
-    for obj in fleet.of(REMEDY):
-        remedy, found = _compiled(obj, partial(compile_remedy, obj))
-        findings.extend((*found, *each([obj], partial(lint_remedy, clusters=known))))
-        if remedy is not None:
-            remedies.append(remedy)
-    return tuple(remedies)
-
-
-def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement], list[Finding]]:
-    """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
-    placements: dict[ObjectId, CompiledPlacement] = {}
-    findings: list[Finding] = []
-    for obj in fleet.of(PLACEMENT):
-        placement, found = _compiled(obj, partial(compile_placement, obj))
-        findings.extend(found)
-        if placement is not None:
-            placements[obj.id] = placement
-    return placements, findings
-
-
-#: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the
-#: built-in one by name (seed 004: "keep `Available` and `Ready` with our current logic").
-_RESERVED = NAMES
-
-
-def _without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
-    """Two policies may share a condition only where their targets cannot meet; the later by name loses.
-
-    A built-in one never loses. Built-in ones may meet among themselves: `matchConditions` keep them apart, and where
-    several speak of one object, the first by name decides (`muster.decide.conditions`).
-    """
-    kept = [policy for policy in policies if _is_builtin(policy)]
-    findings = [found for policy in kept for found in _replacement(policy)]
-    for policy in sorted((p for p in policies if not _is_builtin(p)), key=lambda candidate: candidate.id):
-        rivals = [other for other in kept if other.type == policy.type and _share_kinds(other, policy)]
-        reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
-        rival = next((other for other in rivals if _meet(other, policy)), None)
-        if reserved is not None:
-            findings.append(messages.reserved_condition(policy.source, reserved.source, policy.type))
-        elif rival is not None:
-            findings.append(messages.rival_policies(policy.source, rival.source, policy.type))
-        else:
-            kept.append(policy)
-    return kept, findings
-
-
-def _is_builtin(policy: ConditionPolicy) -> bool:
-    """Whether it is a built-in policy, or stands in for one: it has its name and decides the same condition."""
-    if policy.source.parts[0].layer is Layer.BUILTIN:
-        return True
-    namesake = builtin_objects().get(policy.id)
-    return namesake is not None and seed_name(type_of(namesake)) == seed_name(policy.type)
-
-
-def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
-    """A fleet that replaces a policy on which pulses rest is told so."""
-    if policy.type in _RESERVED and policy.source.parts[0].layer is not Layer.BUILTIN:
-        yield messages.replaces_builtin(policy.source)
-
-
-def _meet(one: Policy, other: Policy) -> bool:
-    """Whether two policies may speak of one object, as far as kinds and namespaces tell.
-
-    Label selectors are not compared: two of them may well be disjoint, and the pipeline lets the first win.
-    """
-    if not _share_kinds(one, other):
-        return False
-    spaces, others = one.target.namespaces, other.target.namespaces
-    selective = bool(one.target.selector.requirements or other.target.selector.requirements)
-    return (not spaces or not others or bool(spaces & others)) and not selective
-
-
-def _share_kinds(one: Policy, other: Policy) -> bool:
-    return bool(set(one.target.kinds) & set(other.target.kinds))

@@ -21,9 +21,10 @@ from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time
 from muster.model.tree import At, Tree
+from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.policy.expressions import Text
 from muster.policy.lazy import PolicyScope
-from muster.policy.policies import HOLD_WHEN, OBSERVED, ConditionPolicy, Guard, Rule
+from muster.policy.policies import Guard
 from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from muster.model.decision import Path
 from muster.model.times import format_time, later, try_time
 from muster.model.tree import Tree
-from muster.policy.policies import ConditionPolicy
+from muster.policy.conditions import ConditionPolicy
 
 PENDING: Path = ("status", "muster", "pending")
 _NO_TIME = timedelta(0)

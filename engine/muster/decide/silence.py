@@ -28,7 +28,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
 from muster.model.tree import Tree
-from muster.policy.policies import ConditionPolicy
+from muster.policy.conditions import ConditionPolicy
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
 

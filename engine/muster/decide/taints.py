@@ -31,8 +31,8 @@ from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from muster.policy.lazy import PolicyScope
-from muster.policy.policies import TaintPolicy, TaintRule
 from muster.policy.scopes import Scopes
+from muster.policy.taints import TaintPolicy, TaintRule
 
 _OWN = Because("taints", text="a person's taint; the time is when it appeared")
 _KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from functools import cache
 
 from muster import cel
 from muster.cel import ast
@@ -90,13 +90,18 @@ class Compiler:
             program = cel.compile(text, environment)
         except cel.CompileError as error:
             self.findings.extend(expression_findings(self.source, path, error))
-            # A policy with an error is dropped whole, so this value is never called.
-            return cast("cel.Program", None)
+            return _unsound()
         self._reads.update(conditions_read(program.node))
         if speaks_of_silence(program.node):
             self._of_silence.add(text)
         self.findings.extend(issue_finding(self.source, path, issue, "MUS303") for issue in program.warnings)
         return program
+
+
+@cache
+def _unsound() -> cel.Program:
+    """Stands for an expression with an error: who has one is dropped whole, so this is never run."""
+    return cel.compile("dyn(null)", cel.Env())
 
 
 def _value(body: Tree, path: At) -> Tree:

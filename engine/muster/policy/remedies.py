@@ -85,7 +85,7 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
         if "expression" in entry:
             at = ("spec", "decisionMatches", index, "expression")
             program = compiler.condition(at)
-            expressions.append(ExpressionMatch(program, at, program is not None and speaks_of_silence(program.node)))
+            expressions.append(ExpressionMatch(program, at, speaks_of_silence(program.node)))
     named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
     remedy = Remedy(
         obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,

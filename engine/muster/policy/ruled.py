@@ -5,13 +5,12 @@ from dataclasses import dataclass, fields
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.model.kinds import ALL
-from muster.policy.policies import NOTHING, Compiled
-from muster.policy.rules import Rules
+from muster.policy.rules import NOTHING, Compiled, Rules
 
 
 @dataclass(frozen=True)
 class Ruled(Fleet):
-    """A fleet, and its policies as compiled from it (`muster.check.validate`)."""
+    """A fleet, and its policies as compiled from it (`muster.policy.compiling`)."""
 
     compiled: Compiled = NOTHING
 

@@ -4,9 +4,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.fleet.settings import Settings
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
+from muster.policy.conditions import ConditionPolicy
 from muster.policy.lazy import cost_share
-from muster.policy.policies import Compiled
+from muster.policy.placements import CompiledPlacement
+from muster.policy.pulses import PulsePolicy
+from muster.policy.remedies import Remedy
+from muster.policy.taints import TaintPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing.
+
+    `placements` has every sound Placement, the misconfigured ones among them.
+    """
+
+    conditions: tuple[ConditionPolicy, ...]
+    taints: tuple[TaintPolicy, ...]
+    findings: tuple[Finding, ...]
+    remedies: tuple[Remedy, ...] = ()
+    placements: Mapping[ObjectId, CompiledPlacement] = field(default_factory=dict)
+    pulses: tuple[PulsePolicy, ...] = ()
+
+
+NOTHING = Compiled((), (), ())
 
 
 @dataclass(frozen=True, slots=True)

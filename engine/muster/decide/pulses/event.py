@@ -16,7 +16,7 @@ from muster.model.published import Published
 from muster.model.times import format_time
 from muster.model.tree import Tree
 from muster.policy.lazy import PolicyScope
-from muster.policy.policies import Payload, PulsePolicy
+from muster.policy.pulses import Payload, PulsePolicy
 
 TYPE = "com.redhat.hyperfleet.{kind}.reconcile"
 SOURCE = "muster"

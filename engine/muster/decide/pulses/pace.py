@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from muster.model.published import Published
 from muster.model.times import LAST, later, parse_time
 from muster.model.tree import Tree
-from muster.policy.policies import PulsePolicy
+from muster.policy.pulses import PulsePolicy
 
 
 def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:

@@ -25,7 +25,7 @@ from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
 from muster.policy.lazy import PolicyScope
-from muster.policy.policies import PulsePolicy, PulseRule
+from muster.policy.pulses import PulsePolicy, PulseRule
 from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of, pulsed
 

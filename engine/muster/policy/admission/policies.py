@@ -181,7 +181,7 @@ def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
     for index, variable in enumerate(mappings_at(obj.spec, "variables")):
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
-        types[variable["name"]] = Field((program.type if program else None) or DYN, required=True)
+        types[variable["name"]] = Field(program.type or DYN, required=True)
         own = ObjectType("variables", dict(types))
         known = {**compiler.environment.variables, "variables": own}
         compiler.environment = replace(compiler.environment, variables=known)
