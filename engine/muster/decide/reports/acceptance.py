@@ -10,7 +10,7 @@ never make a later report of an older generation stale.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -33,11 +33,13 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a report counts, and why: `reason` in CamelCase, `message` a sentence without any instant in it, so
-    that it stays as it is while an adapter says the same again. `horizon`: when time alone changes the verdict."""
+    that it stays as it is while an adapter says the same again. `horizon`: when time alone changes the verdict.
+    `repeated`: it is the report that counts already."""
 
     reason: str
     message: str
     horizon: datetime | None = None
+    repeated: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -90,16 +92,15 @@ def judge(report: Report, situation: Situation) -> Verdict:
     """Return what becomes of a report: the first rule that objects decides.
 
     A report that is the stored one word for word has been judged before and stays accepted, however old it grows: that
-    verdict is `STANDS`.
+    verdict is `repeated`.
     """
     stored = situation.stored
     if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
-        return STANDS
+        return replace(_GOOD, repeated=True)
     return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
 
 
 _GOOD = Verdict(ACCEPTED, "The report counts.")
-STANDS = Verdict(ACCEPTED, "The report counts.")
 
 
 def _repeated_condition(report: Report, _: Situation) -> Verdict | None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from muster.decide.context import Context
 from muster.decide.incarnations import came_to_be, creations
-from muster.decide.reports.acceptance import ACCEPTED, STANDS, Limits, Report, Situation, Verdict, judge
+from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -98,7 +98,7 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
         at = situation if counts is situation.stored else replace(situation, stored=counts)
         verdict = judge(Report(obj.spec, obj.id.namespace), at)
         verdicts.append((obj, verdict))
-        if verdict.accepted and verdict is not STANDS:
+        if verdict.accepted and not verdict.repeated:
             counts = accept(obj.id, obj.spec, counts)
     for obj, verdict in verdicts:
         yield _told(view, obj, verdict, situation.now)
