@@ -1,0 +1,78 @@
+"""The commit message: a subject that fits, a line for each transition, and trailers that machines find again."""
+
+import pytest
+
+from muster.acts.message import commit_message, plain_message, policies_digest
+from muster.answers.change import Change
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.facts import Fact
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.times import parse_time
+from tests.support.memory import MemorySnapshot
+
+NOW = parse_time("2026-01-01T00:00:00Z")
+FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {SPEC}\n"
+
+
+def run(spec: str = "", **more: str) -> Run:
+    texts = {"fleet.yaml": FLEET.replace("{SPEC}", f"{{{spec}}}"), **more}
+    return evaluate_snapshot(MemorySnapshot(texts, commit="c0ffee"), NOW)
+
+
+def change(number: int, word: str = "") -> Change:
+    fact = Fact("condition", "Odd", "True", "Because", word=word)
+    return Change(MANAGED_CLUSTER.id(f"c{number:04}"), None, fact)
+
+
+def test_what_happened_then_each_transition_then_trailers() -> None:
+    head, body, trailers = commit_message(run(), [change(1, "odd"), change(2, "odd")], ["a note"]).split("\n\n")
+    assert head == "2 clusters odd"
+    assert body.splitlines() == [
+        "ManagedCluster/c0001: condition Odd True (Because)",
+        "ManagedCluster/c0002: condition Odd True (Because)",
+        "a note",
+    ]
+    assert trailers.splitlines() == [
+        "Muster-Now: 2026-01-01T00:00:00Z",
+        "Muster-Source: c0ffee",
+        f"Muster-Policies: {policies_digest(run().fleet)}",
+    ]
+
+
+def test_a_subject_fits_on_a_line_and_a_body_into_a_commit() -> None:
+    words = [change(number, f"in the state {number:03}") for number in range(20)]
+    subject = commit_message(run(), words).splitlines()[0]
+    assert len(subject) <= 100
+    assert subject.startswith("1 cluster in the state 000, 1 cluster in the state 001, ")
+    assert subject.endswith(", …")
+    many = commit_message(run(), [change(number) for number in range(1005)]).splitlines()
+    assert many[0] == "1005 objects updated"
+    assert "… and 5 more" in many
+    assert len(many) < 1010
+
+
+def test_where_ci_shall_pass_it_over_it_says_so() -> None:
+    assert commit_message(run("commit: {skipCI: true}"), [change(1)]).startswith("1 object updated [skip ci]\n")
+
+
+def test_a_message_that_muster_could_not_write_still_has_its_trailers() -> None:
+    assert plain_message(run(), 2).splitlines() == [
+        "2 derived files updated", "", "Muster-Now: 2026-01-01T00:00:00Z", "Muster-Source: c0ffee",
+    ]  # fmt: skip
+    assert plain_message(run(), 1).startswith("1 derived file updated\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "changes"),
+    [
+        ("TaintPolicy", "{target: {kind: ManagedCluster}, taints: [{key: a, effect: NoSelect, when: 'true'}]}", True),
+        ("DisruptionBudget", "{maxDisrupted: 1}", True),
+        ("Fleet", "{}", False),
+    ],
+)
+def test_the_digest_changes_with_what_decides_conditions_taints_pulses_and_budgets(
+    kind: str, spec: str, *, changes: bool
+) -> None:
+    text = f"apiVersion: muster.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: more}}\nspec: {spec}\n"
+    after = run(**{"more.yaml": text})
+    assert (policies_digest(after.fleet) != policies_digest(run().fleet)) is changes

@@ -1,0 +1,95 @@
+"""Objects by what a person types, and as a live hub takes them."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.exported import exported
+from muster.answers.select import UnknownKind, kinds_named, select
+from muster.model.times import parse_time
+from tests.support.memory import MemorySnapshot
+
+NOW: datetime = parse_time("2026-01-01T00:00:00Z")
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: NAME}
+spec: {hubAcceptsClient: true}
+"""
+LEASE = """\
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: managed-cluster-lease, namespace: NAME}
+spec: {renewTime: '2026-01-01T00:00:00.000000Z'}
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    texts = {f"{name}.yaml": f"{CLUSTER}---\n{LEASE}".replace("NAME", name) for name in ("a", "b")}
+    return evaluate_snapshot(MemorySnapshot(texts), NOW)
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("ManagedCluster", ["ManagedCluster"]),
+        ("managedclusters", ["ManagedCluster"]),
+        ("managedclusters.cluster.open-cluster-management.io", ["ManagedCluster"]),
+        ("clusters", ["Cluster", "ManagedCluster"]),
+        ("CD", ["ClusterDeployment"]),
+        ("mclset", ["ManagedClusterSet"]),
+        ("csr", ["CertificateSigningRequest"]),
+    ],
+)
+def test_a_kind_has_several_names(word: str, names: list[str]) -> None:
+    assert sorted(kind.name for kind in kinds_named(word)) == names
+
+
+def test_policies_are_all_of_them() -> None:
+    assert {"ConditionPolicy", "TaintPolicy", "PulsePolicy"} <= {kind.name for kind in kinds_named("policies")}
+
+
+def test_a_kind_that_is_none_has_a_nearest() -> None:
+    with pytest.raises(UnknownKind, match=r"no kind is called 'managdclusters'. .*managedclusters"):
+        kinds_named("managdclusters")
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("clusters", ["ManagedCluster/a", "ManagedCluster/b"]),
+        ("cluster/a", ["ManagedCluster/a"]),
+        ("lease/managed-cluster-lease", ["Lease/managed-cluster-lease"] * 2),
+        ("lease/b/managed-cluster-lease", ["Lease/managed-cluster-lease"]),
+        ("lease/", ["Lease/managed-cluster-lease"] * 2),
+        ("cluster/c", []),
+    ],
+)
+def test_objects_by_kind_namespace_and_name(run: Run, target: str, found: list[str]) -> None:
+    assert [f"{body['kind']}/{body['metadata']['name']}" for body in select(run, target)] == found
+    assert select(run, None) == run.objects
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ({"metadata": {"annotations": {"muster.dev/a": "x", "b": "y"}}}, {"metadata": {"annotations": {"b": "y"}}}),
+        ({"metadata": {"annotations": {"muster.dev/a": "x"}}}, {"metadata": {}}),
+        ({"status": {"muster": {}, "phase": "Up"}}, {"status": {"phase": "Up"}}),
+        ({"status": {"muster": {}}}, {}),
+        ({"status": None}, {"status": None}),
+    ],
+)
+def test_what_is_musters_own_stays_here(body: dict[str, Any], left: dict[str, Any]) -> None:
+    before = repr(body)
+    assert list(exported([{"apiVersion": "v1", **body}], own_kinds=False)) == [{"apiVersion": "v1", **left}]
+    assert repr(body) == before
+
+
+def test_objects_of_musters_own_kinds_go_only_where_they_are_asked_for() -> None:
+    own = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet"}
+    assert list(exported([own], own_kinds=False)) == []
+    assert list(exported([own], own_kinds=True)) == [own]
