@@ -1,9 +1,8 @@
 """A small world for expressions in tests: a cluster, its lease, its conditions."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
-from muster.cel.declarations import Functions
+from muster.cel.env import Declared
 from muster.cel.library.registry import Declarations
 from muster.cel.types import (
     BOOL,
@@ -69,12 +68,5 @@ VARIABLES: Mapping[str, Type] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What `check` asks of an environment."""
-
-    variables: Mapping[str, Type] = field(default_factory=lambda: VARIABLES)
-    functions: Functions = field(default_factory=Declarations)
-    container: str = ""
-    known_keys: Mapping[str, Collection[str]] = field(default_factory=lambda: {"conditions": ("Ready", "Available")})
-    result: Type | None = None
+SURROUNDINGS = Declared(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)
+"""The declarations that `check` asks for."""

@@ -8,12 +8,12 @@ from muster.cel.checker import check
 from muster.cel.cost import Cost, estimate, limit_issue
 from muster.cel.extent import CEILING, DEFAULT_ITEMS, Range
 from muster.cel.parser import parse
-from tests.cel.surroundings import Surroundings
+from tests.cel.surroundings import SURROUNDINGS
 
 
 def cost_of(text: str) -> Cost:
     node = parse(text)
-    checked = check(node, Surroundings(), text)
+    checked = check(node, SURROUNDINGS, text)
     assert checked.ok
     return estimate(node, checked)
 

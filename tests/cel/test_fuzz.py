@@ -11,11 +11,12 @@ from muster.cel.checker import Checked, check
 from muster.cel.cost import estimate, limit_issue
 from muster.cel.declarations import OPERATORS
 from muster.cel.errors import SyntaxIssue
-from muster.cel.excerpt import excerpt
+from muster.cel.folds import FOLDS
 from muster.cel.library.registry import Declarations
 from muster.cel.parser import parse
 from muster.cel.values import UInt
-from tests.cel.surroundings import VARIABLES, Surroundings
+from muster.yamlio import excerpt
+from tests.cel.surroundings import SURROUNDINGS, VARIABLES
 
 TOKENS = (
     "self", "now", "x", "ints", "a", "1", "2u", "1.5", "'s'", "b'x'", "null", "true", "[", "]", "(", ")", "{", "}", ",",
@@ -34,11 +35,11 @@ texts = st.one_of(
 
 def examine(node: ast.Node, text: str) -> Checked:
     """Check, estimate, and show everything that was found."""
-    found = check(node, Surroundings(), text)
+    found = check(node, SURROUNDINGS, text)
     for issue in found.issues:
         assert issue.message
         assert 0 <= issue.offset <= len(text)
-        assert excerpt(text, issue).count("\n") == 1
+        assert excerpt(text.encode("utf-8", "replace"), issue.line, issue.column).count("\n") == 1
     cost = estimate(node, found)
     assert 0 <= cost.min <= cost.max
     limit_issue(cost, 10, text)
@@ -91,7 +92,7 @@ def _grown(inner: Nodes) -> Nodes:
         st.builds(ast.ListNode, zero, zero, args, st.sets(st.integers(0, 2)).map(frozenset)),
         st.builds(ast.MapNode, zero, zero, entries),
         st.builds(ast.Struct, zero, zero, names, fields),
-        st.builds(ast.Macro, zero, zero, st.sampled_from(sorted(ast.MACROS)), inner, one_or_two, bodies),
+        st.builds(ast.Macro, zero, zero, st.sampled_from(sorted(FOLDS)), inner, one_or_two, bodies),
         st.builds(ast.Bind, zero, zero, names, inner, inner),
     )
 

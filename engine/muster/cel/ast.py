@@ -16,10 +16,6 @@ from muster.cel.values import TypeValue, UInt
 
 LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | TypeValue | None
 
-MACROS = frozenset(
-    {"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -131,7 +127,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A comprehension, `range.name(variables..., args...)`, where `name` is one of `MACROS`.
+    """A comprehension, `range.name(variables..., args...)`, where `name` is `all`, `map` or the like.
 
     `variables` has one or two names. `args` is the body, or for `map`, `transformList`, `transformMap` and
     `transformMapEntry` with a filter the pair (filter, body).

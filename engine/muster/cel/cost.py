@@ -16,7 +16,7 @@ from typing import Any
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import Checked
-from muster.cel.checker.env import described
+from muster.cel.checker.messages import described
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
 from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of

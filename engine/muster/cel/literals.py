@@ -5,9 +5,7 @@ The grammar accepts any backslash; what may follow it is decided here, so that e
 
 import re
 
-from muster.cel.values import UInt
-
-INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 _SIMPLE = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",

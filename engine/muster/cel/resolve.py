@@ -33,6 +33,15 @@ def candidates(container: str, name: str) -> Iterator[str]:
     yield name
 
 
+def qualified(node: ast.Node | None) -> str | None:
+    """Return the dotted name that a chain of selections spells (`a.b.c`), or None where it is no such chain."""
+    fields: list[str] = []
+    while isinstance(node, ast.Select) and not node.optional:
+        fields.append(node.field)
+        node = node.operand
+    return ".".join([node.name, *reversed(fields)]) if isinstance(node, ast.Ident) else None
+
+
 class _Resolver:
     def __init__(self, env: Env) -> None:
         self.env = env
@@ -75,13 +84,8 @@ class _Resolver:
 
     def spelled(self, node: ast.Node, local: frozenset[str]) -> str | None:
         """Return the dotted name that a chain of selections spells; None where it begins at a local variable."""
-        fields: list[str] = []
-        while isinstance(node, ast.Select) and not node.optional:
-            fields.append(node.field)
-            node = node.operand
-        if not isinstance(node, ast.Ident) or node.name in local:
-            return None
-        return ".".join([node.name, *reversed(fields)])
+        name = qualified(node)
+        return None if name is None or name.partition(".")[0] in local else name
 
     def named(self, node: ast.Node, name: str, local: frozenset[str]) -> ast.Node | None:
         """Return the declared variable or the type that a name means."""

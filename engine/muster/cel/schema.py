@@ -26,6 +26,7 @@ from muster.cel.types import (
     ObjectType,
     StringType,
     Type,
+    wider,
 )
 from muster.model.tree import Tree
 
@@ -190,14 +191,10 @@ def _joined(one: Type, other: Type) -> Type:
         return one
     if isinstance(one, StringType) and isinstance(other, StringType):
         values = None if one.values is None or other.values is None else (*one.values, *other.values)
-        return StringType(_wider(one.max_length, other.max_length), values and tuple(dict.fromkeys(values)))
+        return StringType(wider(one.max_length, other.max_length), values and tuple(dict.fromkeys(values)))
     if isinstance(one, ListType) and isinstance(other, ListType):
-        return ListType(_joined(one.element, other.element), _wider(one.max_items, other.max_items))
+        return ListType(_joined(one.element, other.element), wider(one.max_items, other.max_items))
     return DYN
-
-
-def _wider(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)
 
 
 def _bound(schema: Mapping[str, Tree], word: str) -> int | None:

@@ -7,8 +7,7 @@ the parser could have made, whoever wrote the data.
 import base64
 
 from muster.cel import ast
-from muster.cel.literals import INT_MAX, INT_MIN, UINT_MAX
-from muster.cel.values import TypeValue, UInt
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
 from muster.model.tree import Tree
 
 MAX_DEPTH = 200

@@ -223,6 +223,11 @@ def is_dyn(type_: Type) -> bool:
     return type_ in (DYN, ERROR)
 
 
+def wider(one: int | None, other: int | None) -> int | None:
+    """Return the bound of what either bound allows; None bounds nothing."""
+    return None if one is None or other is None else max(one, other)
+
+
 def bare(type_: Type) -> Type:
     """Return the type of the value itself where it is not null."""
     return type_.element if isinstance(type_, NullableType) else type_

@@ -6,6 +6,8 @@ All others are what YAML gives: None, bool, int, float, str, list, dict; and byt
 
 from dataclasses import dataclass
 
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
 
 class UInt(int):
     """A CEL `uint`. Arithmetic on it gives plain integers: only the engine's own operators keep the class."""

@@ -31,15 +31,15 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
     """
     from muster import cel
     from muster.answers.ask import ask
-    from muster.cel.excerpt import excerpt
     from muster.cel.runtime.describe import shown
+    from muster.yamlio.excerpt import excerpt
 
     try:
         answer = ask(expression, _documents(file) if file else [], now)
     except cel.CompileError as error:
         for issue in error.issues:
             click.echo(f"{issue.line}:{issue.column}: {issue.severity.value}: {issue.message}", err=True)
-            click.echo(_indented(excerpt(expression, issue)), err=True)
+            click.echo(_indented(excerpt(expression.encode("utf-8", "replace"), issue.line, issue.column)), err=True)
             if issue.hint:
                 click.echo(f"    hint: {issue.hint}", err=True)
         return 1

@@ -1,18 +1,21 @@
 """What the checker accepts, what it refuses, where it points and what it says."""
 
+from dataclasses import replace
+
 import pytest
 
 from muster.cel.ast import walk
 from muster.cel.checker import Checked, check
 from muster.cel.declarations import parse_overload
+from muster.cel.env import Declared
 from muster.cel.parser import parse
 from muster.cel.types import BOOL, DYN, INT, STRING, parse_type
 from muster.model.finding import Severity
-from tests.cel.surroundings import VARIABLES, Surroundings
+from tests.cel.surroundings import SURROUNDINGS, VARIABLES
 
 
-def checked(text: str, env: Surroundings | None = None) -> Checked:
-    return check(parse(text), env or Surroundings(), text)
+def checked(text: str, env: Declared | None = None) -> Checked:
+    return check(parse(text), env or SURROUNDINGS, text)
 
 
 TYPES = [
@@ -208,7 +211,7 @@ def test_known_and_computed_keys_are_fine(text: str) -> None:
 
 def test_a_known_key_is_asked_of_functions_too() -> None:
     declared = parse_overload("status_of status (map(string,dyn), string) -> string")
-    env = Surroundings(functions={**Surroundings().functions, "status": (declared,)})
+    env = replace(SURROUNDINGS, functions={**SURROUNDINGS.functions, "status": (declared,)})
     assert checked("status(conditions, 'Ready') == 'True'", env).issues == ()
     assert [issue.hint for issue in checked("status(conditions, 'Reday') == 'True'", env).issues] == [
         "did you mean 'Ready'?"
@@ -228,25 +231,25 @@ def test_one_mistake_is_told_once_and_several_mistakes_all() -> None:
 
 @pytest.mark.parametrize("text", ["i", "s + 'a'", "[b]"])
 def test_the_result_must_fit_its_place(text: str) -> None:
-    (issue,) = checked(text, Surroundings(result=BOOL)).issues
+    (issue,) = checked(text, replace(SURROUNDINGS, result=BOOL)).issues
     assert "but its place needs a bool" in issue.message
 
 
 @pytest.mark.parametrize("text", ["b", "x", "x.y", "self.spec.paused", "i > 1"])
 def test_a_result_that_can_fit_is_fine(text: str) -> None:
-    assert checked(text, Surroundings(result=BOOL)).issues == ()
+    assert checked(text, replace(SURROUNDINGS, result=BOOL)).issues == ()
 
 
 def test_names_are_looked_up_from_the_container_outwards() -> None:
     variables = {"a.b.v": STRING, "a.v": INT, "v": BOOL, "a.b.w.x": INT}
-    env = Surroundings(variables=variables, container="a.b")
+    env = replace(SURROUNDINGS, variables=variables, container="a.b")
     for text, type_, name in [("v", "string", "a.b.v"), (".v", "bool", "v"), ("w.x", "int", "a.b.w.x")]:
         found = checked(text, env)
         assert (str(found.type), found.names[0]) == (type_, name)
 
 
 def test_a_comprehension_variable_hides_a_qualified_name() -> None:
-    env = Surroundings(variables={"v.z": INT})
+    env = replace(SURROUNDINGS, variables={"v.z": INT})
     assert checked("[{'z': 'a'}].map(v, v.z)", env).type == parse_type("list(string)")
     assert checked("v.z", env).type == INT
 
@@ -262,7 +265,7 @@ def test_overloads_are_noted_for_each_call() -> None:
 
 def test_generic_functions_bind_their_variables_across_arguments() -> None:
     triple = parse_overload("tuple_T_U_V tuple (T, U, V) -> tuple(T,U,V)")
-    env = Surroundings(functions={**Surroundings().functions, "tuple": (triple,)})
+    env = replace(SURROUNDINGS, functions={**SURROUNDINGS.functions, "tuple": (triple,)})
     assert checked("tuple(1, 2u, 3.0) == tuple(1, dyn(2u), dyn(3.0))", env).issues == ()
     assert checked("tuple(1, 2u, 3.0) == tuple(1, 'a', 3.0)", env).issues != ()
 
@@ -270,7 +273,7 @@ def test_generic_functions_bind_their_variables_across_arguments() -> None:
 def test_every_node_that_is_evaluated_has_a_type() -> None:
     for text, _ in TYPES:
         node = parse(text)
-        found = check(node, Surroundings(), text)
+        found = check(node, SURROUNDINGS, text)
         # A node that only spells a part of a longer name (`math` in `math.abs(i)`) is not evaluated itself.
         spelling = {part.id for named in walk(node) if "." in found.names.get(named.id, "") for part in walk(named)}
         assert {part.id for part in walk(node)} - spelling <= found.types.keys()
@@ -284,6 +287,6 @@ def test_shared_variables_do_not_make_types_explode() -> None:
 
 
 def test_unknown_types_stay_silent() -> None:
-    env = Surroundings(variables=dict.fromkeys(VARIABLES, DYN), known_keys={})
+    env = replace(SURROUNDINGS, variables=dict.fromkeys(VARIABLES, DYN), known_keys={})
     for text, _ in TYPES:
         assert checked(text, env).ok

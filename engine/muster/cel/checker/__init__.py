@@ -10,13 +10,11 @@ from types import MappingProxyType
 
 from muster.cel.ast import Node
 from muster.cel.checker import messages
-from muster.cel.checker.env import CheckEnv, candidates, qualified
 from muster.cel.checker.infer import Inference
+from muster.cel.env import Declared
 from muster.cel.errors import Issue
 from muster.cel.types import Type
 from muster.model.finding import Severity
-
-__all__ = ["CheckEnv", "Checked", "candidates", "check", "qualified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Checked:
         return all(issue.severity is not Severity.ERROR for issue in self.issues)
 
 
-def check(node: Node, env: CheckEnv, text: str = "") -> Checked:
+def check(node: Node, env: Declared, text: str = "") -> Checked:
     """Check an expression in its environment. `text`, its source, gives issues their line and column."""
     walk = Inference(env, text)
     found = walk.infer(node)

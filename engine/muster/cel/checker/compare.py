@@ -5,7 +5,6 @@ from typing import Final
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import messages
-from muster.cel.checker.env import described
 from muster.cel.checker.messages import Message
 from muster.cel.types import NUMERIC, ListType, MapType, StringType, Type, bare
 
@@ -32,7 +31,7 @@ def impossible_value(operator: str, operands: tuple[Node, ...], types: tuple[Typ
             continue
         for text in _texts(operator, other):
             if text not in values.values:
-                return messages.not_a_value(described(owner), text, values.values, operator)
+                return messages.not_a_value(messages.described(owner), text, values.values, operator)
     return None
 
 

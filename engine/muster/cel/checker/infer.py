@@ -11,11 +11,12 @@ from typing import Any, Final
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import compare, literals, messages
-from muster.cel.checker.env import CheckEnv, candidates, described, qualified
 from muster.cel.checker.messages import Message
 from muster.cel.checker.unify import Substitution, values_of
 from muster.cel.declarations import Overload
+from muster.cel.env import Declared
 from muster.cel.errors import Issue, issue_at
+from muster.cel.resolve import candidates, qualified
 from muster.cel.types import (
     BOOL,
     BYTES,
@@ -51,7 +52,7 @@ _CONDITIONS: Final = frozenset(("all", "exists", "exists_one", "existsOne", "fil
 class Inference:
     """The state of one walk: the types found, the names and overloads resolved, the issues collected."""
 
-    def __init__(self, env: CheckEnv, text: str) -> None:
+    def __init__(self, env: Declared, text: str) -> None:
         """Prepare to check an expression, whose source text serves for lines and columns only."""
         self.env = env
         self.text = text
@@ -154,9 +155,9 @@ class Inference:
             case ObjectType() if (field := owner.fields.get(name)) is not None:
                 return field.type
             case ObjectType(additional=None):
-                return self.report(node, messages.unknown_field(described(operand), name, owner.fields))
+                return self.report(node, messages.unknown_field(messages.described(operand), name, owner.fields))
             case ObjectType():
-                if (slip := messages.almost_a_field(described(operand), name, owner.fields)) is not None:
+                if (slip := messages.almost_a_field(messages.described(operand), name, owner.fields)) is not None:
                     self.report(node, slip)
                 return owner.additional or DYN
             case MapType():
@@ -166,7 +167,7 @@ class Inference:
             case _ if is_dyn(owner):
                 return owner
             case _:
-                return self.report(node, messages.no_fields(described(operand), owner, name))
+                return self.report(node, messages.no_fields(messages.described(operand), owner, name))
 
     def _known_key(self, node: Node, operand: Node, key: object) -> None:
         """Warn of a key that nobody writes, where the variable's writers are known."""

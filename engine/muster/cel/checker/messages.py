@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
 from muster.model.finding import Severity
@@ -23,6 +24,31 @@ def _listed(names: Iterable[str], limit: int = 12) -> str:
     ordered = list(names)
     shown = ", ".join(f"'{name}'" for name in ordered[:limit])
     return f"{shown} and {len(ordered) - limit} more" if len(ordered) > limit else shown
+
+
+def described(node: ast.Node) -> str:
+    """Return how messages call the value of `node`: its path (`lease.spec`, `self.items[].name`), or what it is."""
+    match node:
+        case ast.Ident():
+            return node.name
+        case ast.Select():
+            return f"{described(node.operand)}.{node.field}"
+        case ast.Index(index=ast.Literal(value=str() as key)):
+            return f"{described(node.operand)}['{key}']"
+        case ast.Index(index=ast.Literal(value=int() as position)):
+            return f"{described(node.operand)}[{position}]"
+        case ast.Index():
+            return f"{described(node.operand)}[]"
+        case ast.Call(target=None) if not node.function[0].isalpha():
+            return "the result"
+        case ast.Call():
+            return f"the result of {node.function}()"
+        case ast.Macro():
+            return f"the result of {node.name}()"
+        case ast.Literal():
+            return "the literal"
+        case _:
+            return "the value"
 
 
 def undeclared_variable(name: str, known: Iterable[str]) -> Message:

@@ -31,6 +31,7 @@ from muster.cel.types import (
     is_dyn,
     parts,
     rebuild,
+    wider,
 )
 
 #: What the tables call `number`: an `int`, a `uint` or a `double`.
@@ -204,15 +205,11 @@ def _merged(one: Type, other: Type) -> Type:
     match one, other:
         case (StringType(), StringType()):
             values = None if one.values is None or other.values is None else tuple({*one.values, *other.values})
-            return StringType(_wider(one.max_length, other.max_length), values and tuple(sorted(values)))
+            return StringType(wider(one.max_length, other.max_length), values and tuple(sorted(values)))
         case (ListType(), ListType()):
-            return ListType(_merged(one.element, other.element), _wider(one.max_items, other.max_items))
+            return ListType(_merged(one.element, other.element), wider(one.max_items, other.max_items))
         case (MapType(), MapType()):
             key, value = _merged(one.key, other.key), _merged(one.value, other.value)
-            return MapType(key, value, _wider(one.max_items, other.max_items))
+            return MapType(key, value, wider(one.max_items, other.max_items))
         case _:
             return one
-
-
-def _wider(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)

@@ -7,7 +7,7 @@ here is one where they agree; the guard in front of it is as cheap as what is kn
 from collections.abc import Callable, Mapping
 
 from muster.cel.codegen.source import Value, Writer
-from muster.cel.literals import INT_MAX, INT_MIN
+from muster.cel.values import INT_MAX, INT_MIN
 
 _CLASSES = {"int": "int", "string": "str", "double": "float", "timestamp": "datetime", "bool": "bool", "list": "list"}
 _ORDERS: Mapping[str, tuple[str, str]] = {

@@ -10,8 +10,8 @@ from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, greater, less
 from muster.cel.runtime.describe import no_overload
-from muster.cel.runtime.numbers import UINT_MAX, int64
-from muster.cel.values import UInt
+from muster.cel.runtime.numbers import int64
+from muster.cel.values import UINT_MAX, UInt
 
 LIBRARY = Library("math")
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
-from muster.cel.runtime.numbers import INT_MAX, INT_MIN
+from muster.cel.values import INT_MAX, INT_MIN
 
 LIBRARY = Library("quantities")
 

@@ -7,9 +7,9 @@ from typing import Any
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown, type_name
-from muster.cel.runtime.numbers import INT_MAX, INT_MIN, UINT_MAX, pay_for_text
+from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant, instant_ns, rate_of, span, span_ns, watch
-from muster.cel.values import TypeValue, UInt
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 _UNSIGNED = re.compile(r"\+?[0-9]{1,30}", re.ASCII)

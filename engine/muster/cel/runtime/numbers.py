@@ -12,9 +12,7 @@ from muster.cel.errors import EvaluationError
 from muster.cel.runtime import temporal
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload
-from muster.cel.values import UInt
-
-INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 FREE_LENGTH, FREE_ITEMS = 64, 32
 """Results up to this length, texts and lists, are covered by the cost of the operator that makes them."""
