@@ -1,6 +1,7 @@
 """`muster report` and `muster pulses`, as an adapter uses them: real repositories, a real remote."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -211,11 +212,16 @@ def test_a_job_that_says_nothing_is_refused(
     assert (code, text in " ".join(err.split())) == (2, True)
 
 
-def test_without_a_repository_a_url_is_enough(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("relative", [False, True])
+def test_without_a_repository_a_url_or_a_path_is_enough(
+    muster: Run, fleet: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, relative: bool
+) -> None:
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()
+    monkeypatch.chdir(nowhere)
     hub = fleet.git("remote", "get-url", "origin")
-    code, _, err = muster("report", "--repo", str(nowhere), "--remote", hub, "--cluster", "c1", "--adapter", "dns",
+    remote = os.path.relpath(hub) if relative else hub
+    code, _, err = muster("report", "--repo", str(nowhere), "--remote", remote, "--cluster", "c1", "--adapter", "dns",
                           "--observed-generation", "1", "--condition", "Available=True", *NOW)  # fmt: skip
     assert (code, err) == (0, "")
     assert fleet.git("--git-dir", hub, "rev-list", "--count", AGENT) == "1"

@@ -93,14 +93,15 @@ def _pushed(repo: Path, cluster: str, body: Tree, remote: str) -> str:
     """Push from the repository where there is one, else from one that is made for it."""
     from muster.agent.reporting import send
     from muster.gitio.errors import RepositoryError
-    from muster.gitio.push import scratch_repository
+    from muster.gitio.push import absolute_remote, scratch_repository
     from muster.gitio.repository import open_repository
 
     try:
         repository = open_repository(repo, os.environ)
     except RepositoryError:
-        with scratch_repository(os.environ, remote) as scratch:
-            return send(scratch, cluster, body, remote)
+        where = absolute_remote(remote)
+        with scratch_repository(os.environ, where) as scratch:
+            return send(scratch, cluster, body, where)
     return send(repository, cluster, body, remote)
 
 
