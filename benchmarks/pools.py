@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tests.support.memory import MemorySnapshot
-
 from muster.answers.evaluate import check_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.decide import pools
 from muster.decide.context import Context
 from muster.decide.pools import version_of

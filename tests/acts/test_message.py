@@ -6,9 +6,9 @@ from muster.acts.message import commit_message, plain_message, policies_digest
 from muster.answers.change import Change
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.facts import Fact
+from muster.answers.memory import MemorySnapshot
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.times import parse_time
-from tests.support.memory import MemorySnapshot
 
 NOW = parse_time("2026-01-01T00:00:00Z")
 FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {SPEC}\n"

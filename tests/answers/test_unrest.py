@@ -1,9 +1,9 @@
 """Objects that do not come to rest: they are named and left alone, and the rest of the fleet goes on."""
 
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import Settled, settle
 from muster.model.times import parse_time
 from tests.acts.test_walkthrough import cluster
-from tests.support.memory import MemorySnapshot
 
 NOW = parse_time("2026-01-01T00:00:00Z")
 

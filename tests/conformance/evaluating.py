@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import lru_cache
 
 from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.model.published import Published, PulseKey
-from tests.support.memory import MemorySnapshot
 
 
 def evaluated(files: Mapping[str, str], now: datetime, published: Mapping[PulseKey, Published] | None = None) -> Run:

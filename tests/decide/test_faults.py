@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import Settled, settle
 from muster.decide import conditions, kept, pipeline, placements, taints
 from muster.decide.context import Context
@@ -17,7 +18,6 @@ from muster.model.decision import Outcome
 from muster.model.finding import Severity
 from muster.policy.ruled import Ruled
 from tests.support.example import EXAMPLE, NOON
-from tests.support.memory import MemorySnapshot
 
 LATER = NOON + timedelta(days=1)  # by then, all leases have run out: every cluster changes
 SECRET = "hunter2"

@@ -4,12 +4,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.decide.remedies import Index
 from muster.fleet.objects import Object
 from muster.model.kinds import REMEDY
 from muster.model.tree import dig
 from muster.policy.remedies import ConditionMatch, Remedy
-from tests.support.memory import MemorySnapshot
 from tests.support.outages import START
 
 CLUSTERS = ("a", "b", "c")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from muster.answers.evaluate import Run, evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from tests.support.example import EXAMPLE, NOON
-from tests.support.memory import MemorySnapshot
 
 CLUSTER = "derived/managedclusters/stage-us-1.yaml"
 TEXTS = {

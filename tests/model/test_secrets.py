@@ -6,13 +6,13 @@ from muster.acts.message import commit_message
 from muster.answers.change import Change
 from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.facts import Fact
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import settle
 from muster.gitio.errors import RepositoryError, explain
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.secrets import without_secrets
 from muster.output.findings import findings_text
 from tests.support.example import NOON
-from tests.support.memory import MemorySnapshot
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 
 import muster
 from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.check.awaited import AWAITED
 from muster.model.kinds import ALL
 from muster.model.times import parse_time
 from muster.model.tree import Tree
 from tests.schemas.loading import schemas
-from tests.support.memory import MemorySnapshot
 
 OWN = sorted(kind.schema for kind in ALL if kind.group == "muster.dev")
 #: Fields that no line of code names, each with the reason.

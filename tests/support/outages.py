@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 import muster
 from muster.answers.evaluate import evaluate_snapshot
+from muster.answers.memory import MemorySnapshot
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mappings_at
-from tests.support.memory import MemorySnapshot
 
 START = parse_time("2026-01-01T00:00:00Z")
 REGIONS = ("eu", "us", "ap")

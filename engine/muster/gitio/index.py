@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from types import TracebackType
 from typing import Self
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
@@ -79,9 +78,7 @@ class IndexSnapshot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _list(self) -> tuple[list[Entry], list[str]]:

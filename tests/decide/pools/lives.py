@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 
 import yaml
 
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import Settled, settle
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.simulator import PHASES, parsed
-from tests.support.memory import MemorySnapshot
 
 START = parse_time("2026-01-01T00:00:00Z")
 HIVE = "hive.openshift.io/v1"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import yaml
 
 from muster.answers.evaluate import Run
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
-from tests.support.memory import MemorySnapshot
 
 HIVE = "hive.openshift.io/v1"
 

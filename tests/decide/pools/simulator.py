@@ -16,10 +16,10 @@ from functools import lru_cache
 
 import yaml
 
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import settle
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig
-from tests.support.memory import MemorySnapshot
 
 START = parse_time("2026-01-01T00:00:00Z")
 POOL, NAMESPACE = "ci", "pools"

@@ -3,11 +3,11 @@
 import pytest
 
 from muster.answers.changes import changes
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.playing import HIVE, Play, at, condition
-from tests.support.memory import MemorySnapshot
 
 TIMED_OUT = "Timed out after waiting 20m for the cluster to {}: it was asked to {} at 2026-01-01T07:00:00Z"
 

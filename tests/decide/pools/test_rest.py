@@ -2,12 +2,12 @@
 
 import pytest
 
+from muster.answers.memory import MemorySnapshot
 from muster.answers.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.lives import Life
 from tests.decide.pools.playing import HIVE, Play, at, condition
-from tests.support.memory import MemorySnapshot
 
 FAKE = {"hive.openshift.io/fake-cluster": "true"}
 
