@@ -15,10 +15,10 @@ from muster.answers.changes import changes
 from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.overlay import Overlay
 from muster.answers.unrest import Unrest, unrest_among
+from muster.fleet.agent_messages import AGENT_GONE
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import AGENT_GONE
 from muster.model.finding import Finding
 from muster.model.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
 from muster.model.published import NOTHING_PUBLISHED, Memory

@@ -7,8 +7,8 @@ from muster.answers.evaluate import Run
 from muster.decide.placements.standing import PLACEMENT_LABEL
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
-from muster.fleet.messages import finding
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, PLACEMENT, PLACEMENT_DECISION, ListKeys, kind_of
 from muster.model.source import Place

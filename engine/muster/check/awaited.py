@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import FLEET
 from muster.model.tree import dig
 

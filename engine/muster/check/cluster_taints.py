@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from muster.fleet.adoption import Deciders
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.tree import dig, mappings_at
 
 

@@ -6,10 +6,10 @@ A misspelt threshold would silently leave the policy's own in force.
 from collections.abc import Iterable, Iterator
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import CONDITION_POLICY, FLEET, PULSE_POLICY, TAINT_POLICY
 from muster.model.names import did_you_mean
 from muster.model.tree import mapping_at

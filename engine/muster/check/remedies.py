@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from muster.fleet.messages import finding, path_text
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding, path_text
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree, dig, mappings_at
 from muster.policy.remedies import ACTIONS, STATUSES

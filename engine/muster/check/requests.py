@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import CSR
 from muster.policy.csr import decoded
 

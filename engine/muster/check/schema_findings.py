@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from muster.fleet.messages import finding, path_text
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.fleet.schemas import is_sound
 from muster.model.finding import Finding
+from muster.model.findings import finding, path_text
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.places import place_of
 from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.model.tree import dig
 

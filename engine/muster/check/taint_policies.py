@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.fleet.settings import Settings
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import TAINT_EFFECTS
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree, mappings_at

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from muster import cel
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.tree import At
 

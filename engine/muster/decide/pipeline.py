@@ -47,7 +47,8 @@ from muster.decide.context import Broadcast, Context
 from muster.decide.pulses import stage as pulses
 from muster.decide.render import render
 from muster.decide.reports import stage as reports
-from muster.fleet import faults, messages
+from muster.fleet import derived_messages as messages
+from muster.fleet import faults
 from muster.fleet.view import View
 from muster.model.decision import Outcome
 from muster.model.finding import Finding

@@ -19,9 +19,9 @@ from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
-from muster.fleet.messages import finding
 from muster.model.decision import Because, Held
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.policy.overrides import override_of

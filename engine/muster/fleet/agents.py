@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.fleet import messages
+from muster.fleet import agent_messages as messages
 from muster.fleet.agent_fields import cut
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 from muster.model.agentref import cluster_of

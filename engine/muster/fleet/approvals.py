@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 from muster.fleet.content import digest_of
 from muster.fleet.leases import CLUSTER_NAME
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object, by_type
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from muster.fleet import messages
+from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_left_alone, removed_before, with_automatic_acceptance
 from muster.fleet.adoption import with_adopted
 from muster.fleet.agents import admitted
@@ -66,12 +66,12 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     departed: dict[str, Object | None] = dict.fromkeys(removed.difference(id_.name for id_ in declared - alone))
     for id_, parts in grouped.items():
         if id_ in alone and id_ not in broken and not (unidentified and id_ in previous):
-            findings.append(messages.departed(id_, parts[0]))
+            findings.append(agent_messages.departed(id_, parts[0]))
             departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
             continue
         if id_ not in declared and id_ not in broken:
             if not (unidentified and id_ in previous):
-                findings.append(messages.undeclared(id_, parts[0]))
+                findings.append(agent_messages.undeclared(id_, parts[0]))
                 undeclared.add(id_)
                 continue
             broken.add(id_)  # its declaration may be in the file that cannot be read; its agent is heard all the same

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from muster.fleet import messages
+from muster.fleet import derived_messages as messages
 from muster.fleet.names import is_safe
 from muster.fleet.schemas import Gate, gate_for, load_schema
 from muster.model.finding import Finding

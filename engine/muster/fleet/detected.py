@@ -9,7 +9,7 @@ the detector would go unheard.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from muster.fleet import messages
+from muster.fleet import agent_messages as messages
 from muster.fleet.places import place_of
 from muster.model.decision import Path
 from muster.model.finding import Finding

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import muster
-from muster.fleet.messages import finding
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part, Place, SourceFile
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from muster.fleet import messages
+from muster.fleet import agent_messages as messages
 from muster.fleet.detected import without_hand_written
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object

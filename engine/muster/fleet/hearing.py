@@ -12,7 +12,7 @@ agents push. Where all are missing at once nobody can tell whether every agent r
 from collections.abc import Iterable
 from dataclasses import replace
 
-from muster.fleet import messages
+from muster.fleet import agent_messages as messages
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
 

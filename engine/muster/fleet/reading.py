@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from muster.fleet import faults, messages
+from muster.fleet import agent_messages, derived_messages, faults, messages
 from muster.fleet.derived import content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.foreign import Foreign, foreign_objects
@@ -90,10 +90,10 @@ def read(snapshot: Snapshot) -> Reading:
     for skipped in snapshot.skipped:
         if _is_damaged_derived(skipped):
             reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
-            reading.findings.append(messages.skipped_derived(skipped))
+            reading.findings.append(derived_messages.skipped_derived(skipped))
             continue
         found = messages.skipped(skipped)
-        reading.findings.append(messages.unread_of_agent(found) if skipped.ref else found)
+        reading.findings.append(agent_messages.unread_of_agent(found) if skipped.ref else found)
         # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
         if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
             reading.unclear[skipped.path] = ""
@@ -105,7 +105,7 @@ def _read_agents_file(reading: Reading, source: SourceFile) -> None:
     own = Reading()
     read_file(own, source, Layer.INPUT)
     reading.parts.extend(own.parts)
-    reading.findings.extend(map(messages.unread_of_agent, own.findings))
+    reading.findings.extend(map(agent_messages.unread_of_agent, own.findings))
 
 
 def _is_damaged_derived(skipped: Skipped) -> bool:
@@ -141,7 +141,7 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
     loaded = load_documents(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
-        reading.findings.extend(messages.damaged_derived(source, problem) for problem in loaded.problems)
+        reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
         return
     add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))

@@ -1,7 +1,7 @@
 """All texts of moving in: what is not taken over as it stands, and why."""
 
-from muster.fleet.messages import finding
 from muster.model.finding import Finding, Severity
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part, Place
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from muster.fleet import messages
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -18,6 +17,7 @@ from muster.model.kinds import (
     PLACEMENT,
     REMEDY,
 )
+from muster.policy import messages
 from muster.policy.conditions import CONDITION_POLICIES, in_reading_order
 from muster.policy.environments import Bounds
 from muster.policy.placements import CompiledPlacement, compile_placement

@@ -7,10 +7,10 @@ from functools import cache
 from muster import cel
 from muster.cel import ast
 from muster.cel.types import BOOL, STRING
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place, plain_steps
 from muster.model.finding import Finding, Severity
+from muster.model.findings import finding
 from muster.model.kinds import kind_of
 from muster.model.source import Place
 from muster.model.tree import At, Tree

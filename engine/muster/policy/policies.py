@@ -10,10 +10,10 @@ from typing import Generic, TypedDict, TypeVar
 
 from muster import cel
 from muster.cel.types import DYN, Type
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
 from muster.model.names import did_you_mean

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from muster.fleet import messages
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.vocabulary import NAMES, seed_name, type_of
 from muster.model.finding import Finding
 from muster.model.source import Layer
+from muster.policy import messages
 from muster.policy.conditions import ConditionPolicy
 from muster.policy.policies import Policy
 

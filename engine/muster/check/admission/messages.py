@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding, Severity
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 
 _LONGEST = 200

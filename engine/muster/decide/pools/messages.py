@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from muster.decide.pools.model import Claim, Cluster, PoolKey
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.source import Place
 from muster.model.times import format_time
 

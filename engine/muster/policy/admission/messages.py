@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.names import did_you_mean, nearest
 from muster.policy.admission.matching import Match
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from muster import cel
 from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type
 from muster.fleet.fleet import Fleet
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding, Severity
+from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
 from muster.model.names import did_you_mean

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from muster.fleet.messages import finding
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.policy.placements.request import Misconfigured, Request, read_request, wanted
 from muster.policy.placements.selectors import Predicate, compile_predicates
 

@@ -1,0 +1,141 @@
+"""The texts about what agents say, and about agents that say nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muster.model.decision import Path
+from muster.model.finding import Finding, Severity
+from muster.model.findings import finding, path_text
+from muster.model.ids import ObjectId
+from muster.model.source import Part, Place
+
+
+def _not_sent(found: Finding, ref: str) -> Finding:
+    """The finding about a report. On an agent's ref it is a warning: nobody can mend it by a commit, and no agent shall
+    be able to turn everybody's checks red."""
+    if found.severity is not Severity.ERROR:
+        return found
+    return replace(
+        found, message=f"{found.message}; {_COUNTS_NOT}", severity=Severity.WARNING if ref else found.severity
+    )
+
+
+_COUNTS_NOT = "it counts as not sent"
+
+
+def not_sent(found: Finding, part: Part) -> Finding:
+    """What is wrong with a report."""
+    return _not_sent(found, part.source.ref)
+
+
+def unread_of_agent(found: Finding) -> Finding:
+    """What is wrong with a file on an agent's ref."""
+    return _not_sent(found, "agents")
+
+
+def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
+    """A report that says what another part says already."""
+    elsewhere = f" at {first}" if first else ""
+    return _not_sent(
+        finding(
+            "MUS120",
+            f"{path_text(path)} of {part.id} is also set{elsewhere}",
+            Place(part.source.label, part.line, 1),
+            hint="one file, one writer: let one of them say it",
+            object_=part.id,
+        ),
+        part.source.ref,
+    )
+
+
+def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
+    """A condition that a detector reports already."""
+    return _not_sent(
+        finding(
+            "MUS129",
+            f"{path_text(path)} of {part.id} is what a detector reports at {detector}",
+            here,
+            hint="remove it here, or stop the detector and take its report away",
+            object_=part.id,
+        ),
+        part.source.ref,
+    )
+
+
+def undeclared(id_: ObjectId, part: Part) -> Finding:
+    """A cluster that only agents speak of."""
+    return finding(
+        "MUS107",
+        f"{id_} is reported here, but no file declares it with a spec",
+        Place(part.source.label, part.line, 1),
+        hint=f"commit a {id_.kind} named {id_.name!r} with a spec, or remove this file",
+        object_=id_,
+    )
+
+
+def departed(id_: ObjectId, part: Part) -> Finding:
+    """A cluster that people have removed and whose agent still speaks."""
+    return finding(
+        "MUS124",
+        f"{id_} was removed from the fleet, and its agent still speaks for it: nothing of that counts",
+        Place(part.source.label, part.line, 1),
+        hint=f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {id_.name}",
+        object_=id_,
+    )
+
+
+def refused_agent_part(part: Part, reason: str) -> Finding:
+    """A part on an agent's ref that is not the agent's own."""
+    return finding(
+        "MUS106",
+        f"{part.id} on this agent's ref is refused: {reason}",
+        Place(part.source.label, part.line, 1),
+        hint="an agent writes the Lease, status, reports and requests of its own cluster only",
+        object_=part.id,
+    )
+
+
+def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
+    """A field that an agent may not set, not even of its own cluster."""
+    return finding(
+        "MUS106",
+        f"the agent of {cluster} may not set {field} of {part.id}; it is ignored",
+        Place(part.source.label, part.line, 1),
+        hint=_ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository"),
+        object_=part.id,
+    )
+
+
+_ASK_A_PERSON = {
+    "spec.hubAcceptsClient": "a person accepts a cluster",
+    "metadata.labels": "labels decide what runs on a cluster: a person gives them, or muster accept --label KEY",
+}
+
+
+#: The code of `agent_gone`, which speaks of a transition: the next run does not find it any more.
+AGENT_GONE = "MUS511"
+
+
+_NAMED = 5
+
+
+def agents_unheard(clusters: Sequence[str]) -> Finding:
+    """Clusters whose refs counted at the last run, and could not be looked at here."""
+    names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
+    number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
+    return finding(
+        "MUS510",
+        f"{number} through refs that are not here, so nothing is decided about them: {names}",
+        hint="fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'",
+    )
+
+
+def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:
+    """A cluster that spoke through a ref, which is gone from where agents push."""
+    follows = "its silence counts" if declared else "nothing else declares it"
+    return finding(
+        AGENT_GONE,
+        f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: {follows}",
+        hint="start its agent again, or remove the cluster's files if it has left the fleet",
+        object_=id_,
+    )

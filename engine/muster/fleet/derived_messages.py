@@ -1,0 +1,77 @@
+"""The texts about what lies under derived/."""
+
+from typing import TYPE_CHECKING
+
+from muster.fleet.messages import SKIPPED_TEXTS
+from muster.model.finding import Finding, Severity
+from muster.model.findings import finding, path_text
+from muster.model.ids import ObjectId
+from muster.model.snapshot import Skipped
+from muster.model.source import Part, Place, SourceFile
+from muster.model.tree import At
+from muster.yamlio.problem import Document, Problem
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+
+def skipped_derived(skip: Skipped) -> Finding:
+    """A path under derived/ that was not read."""
+    message = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))[0]
+    told = message.format(detail=skip.detail or skip.reason)
+    return finding(
+        "MUS501",
+        f"the derived file cannot be read and will be written anew: {told}",
+        Place(skip.path),
+        hint="nothing under derived/ is written by hand",
+    )
+
+
+def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
+    """A file under derived/ that does not parse."""
+    return finding(
+        "MUS501",
+        f"the derived file is damaged and will be written anew: {problem.message}",
+        Place(source.label, problem.line, problem.column),
+        hint="restore it with git checkout if the times of earlier transitions in it matter",
+    )
+
+
+def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
+    """A document under derived/ that is no derived part, or lies in another file than muster writes it to."""
+    return finding(
+        "MUS502",
+        f"this does not count and will be removed: {reason}",
+        Place(source.label, document.line, 1),
+        hint="nothing under derived/ is written by hand; objects of yours belong anywhere else",
+    )
+
+
+def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
+    """Something in a derived part that muster does not derive."""
+    return finding(
+        "MUS503",
+        f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}",
+        Place(source.label, document.line, 1),
+        hint="nothing under derived/ is written by hand; git checkout brings back what muster wrote",
+    )
+
+
+def strange_text(error: "ValidationError", path: At) -> str:
+    """What is wrong at a place of a derived part, without any value."""
+    where = path_text(path) or "the document"
+    if error.validator == "additionalProperties":
+        return f"{where} is no field that it has"
+    return f"{where} does not meet {error.validator!r} of its schema"
+
+
+def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
+    """An object whose derived part could not be read again. Of what only agents sent, nobody here is to blame."""
+    return finding(
+        "MUS520",
+        f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
+        Place(parts[0].source.label, parts[0].line, 1) if parts else Place(""),
+        hint="make the object smaller: what is remembered of it has to fit into one file",
+        object_=id_,
+        severity=Severity.WARNING if parts and all(part.source.ref for part in parts) else None,
+    )
