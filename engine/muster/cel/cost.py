@@ -21,7 +21,7 @@ from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
 from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
 from muster.cel.library.given import Given, Patterns
-from muster.cel.library.registry import Function, lookup
+from muster.cel.library.registry import Row, lookup, walk
 from muster.cel.runtime import access
 from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
 from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
@@ -191,7 +191,7 @@ class _Walk:
         extent = row.gives(given) if row is not None and row.gives else None
         return total, self._by_type(node) if extent is None else extent
 
-    def _row(self, function: str, count: int, *, member: bool) -> Function | None:
+    def _row(self, function: str, count: int, *, member: bool) -> Row | None:
         """Return the row of a function of ours; None for one of the caller's, and for a call that is refused anyway."""
         own = self.env.functions.get(function)
         found = None if own is not None and own.member == member else lookup(function, member=member)
@@ -200,9 +200,7 @@ class _Walk:
     def _added(self, function: str, given: Given) -> Range:
         """Return what a function of the caller's spends beyond its weight."""
         entry = self.env.functions.get(function)
-        if entry is None or not entry.walks:
-            return ZERO
-        return sum((given.length(at) for at in range(len(given)) if not given.extent(at).scalar), ZERO).or_nothing
+        return walk(1)(given).or_nothing if entry is not None and entry.walks else ZERO
 
     def _own(self, node: Node) -> Range:
         weight = own_weight(node, self.env, self.kinds)

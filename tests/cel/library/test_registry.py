@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.cel.declarations import OPERATORS, parse_overload
-from muster.cel.library.registry import Declarations, Function, Library, libraries, lookup
+from muster.cel.library.registry import Declarations, Library, Row, libraries, lookup
 from muster.cel.types import BOOL
 
 ROWS = [row for library in libraries() for row in library.functions]
@@ -26,7 +26,7 @@ def test_no_row_hides_another() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: Function) -> None:
+def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: Row) -> None:
     for overload in row.overloads:
         given = " ".join(map(str, overload.params))
         wanted = set(re.findall(r"type_param:\w+", str(overload.result)))

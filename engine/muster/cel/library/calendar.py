@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from muster.cel.errors import EvaluationError
@@ -12,10 +12,6 @@ from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant_ns, rate_of, span_ns, watch
-
-if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
 
 LIBRARY = Library("parts of times")
 
@@ -50,10 +46,6 @@ def _local(value: datetime, where: str | None) -> datetime:
         raise EvaluationError("timestamp out of range in this time zone") from None
 
 
-def _watching(given: "Given") -> "Range":
-    return given.between(0, 2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE) if len(given) > 1 else WATCHING)
-
-
 def _part(
     name: str, word: str, doc: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None
 ) -> None:
@@ -75,12 +67,18 @@ def _part(
             watch(value, function)
         return function(value)
 
+    zoned = 2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE)
     lines = [
         *((f"duration_to_{word} {name} duration.() -> int",) if of_span is not None else ()),
         f"timestamp_to_{word} {name} timestamp.() -> int",
         f"timestamp_to_{word}_with_tz {name} timestamp.(string) -> int",
     ]
-    LIBRARY.metered(*lines, weight=25, grows=_watching, doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.")(accessor)
+    LIBRARY.metered(
+        *lines,
+        weight=25,
+        grows=lambda given: given.between(0, zoned if len(given) > 1 else WATCHING),
+        doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.",
+    )(accessor)
 
 
 def _pay_for_zone(meter: Meter, site: int, name: str) -> None:

@@ -34,11 +34,10 @@ def _extreme(word: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]
                 result = value
         return result
 
-    kinds = (("int64", "int"), ("uint64", "uint"), ("double", "double"), ("number", "number"))
-    results = [(kind, type_, "dyn" if type_ == "number" else type_) for kind, type_ in kinds]
+    kinds = (("int64", "int", "int"), ("uint64", "uint", "uint"), ("double",) * 3, ("number", "number", "dyn"))
     LIBRARY.metered(
-        *(f"math_{word}_{kind} {name} ({type_}...) -> {result}" for kind, type_, result in results),
-        *(f"math_{word}_list_{kind} {name} (list({type_})) -> {result}" for kind, type_, result in results),
+        *(f"math_{word}_{kind} {name} ({type_}...) -> {result}" for kind, type_, result in kinds),
+        *(f"math_{word}_list_{kind} {name} (list({type_})) -> {result}" for kind, type_, result in kinds),
         weight=10,
         grows=extreme_cost,
         doc=doc,

@@ -5,6 +5,7 @@ for `==`, `!=` and `in`, which the checker decides itself. Everything else is ho
 unevaluated (`&&`, `||`, `?:`) both engines write out: their rows say what there is, and what it costs.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from muster.cel.library.registry import Library, element_of, walk
@@ -18,22 +19,29 @@ if TYPE_CHECKING:
 
 LIBRARY = Library("operators")
 
-_NUMBERS = (("int64", "int"), ("uint64", "uint"), ("double", "double"))
+_WHOLE = (("int64", "int"), ("uint64", "uint"))
+_NUMBERS = (*_WHOLE, ("double", "double"))
 _ORDERED = (
     ("bool", "bool"), *_NUMBERS, ("string", "string"), ("bytes", "bytes"), ("timestamp", "timestamp"),
     ("duration", "duration"),
 )  # fmt: skip
 
 
+def _alike(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the lines of an operation on two of a type that gives the same."""
+    return [f"{id_}_{kind} {operator} ({type_}, {type_}) -> {type_}" for kind, type_ in kinds]
+
+
 def _written_out(*_operands: Any) -> NoReturn:
     raise AssertionError("both engines write this operator out")
 
 
-def _either(given: "Given") -> "Extent":
-    return given.extent(1) | given.extent(2)
-
-
-LIBRARY.plain("conditional  _?_:_  (bool, A, A) -> A", weight=1, gives=_either, doc="Return one of two.")(_written_out)
+LIBRARY.plain(
+    "conditional  _?_:_  (bool, A, A) -> A",
+    weight=1,
+    gives=lambda given: given.extent(1) | given.extent(2),
+    doc="Return one of two.",
+)(_written_out)
 LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both hold.")(_written_out)
 LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one holds.")(_written_out)
 
@@ -105,11 +113,6 @@ def _addition_cost(given: "Given") -> "Range":
     return _WALK_LIST(given) if given.listed(0) else _WALK_TEXT(given)
 
 
-def _subtraction_cost(given: "Given") -> "Range":
-    # Comparing a difference with a duration is one operation, which may cost as much as both.
-    return given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0)
-
-
 def _joined(given: "Given") -> "Extent":
     one, other = given.extent(0), given.extent(1)
     return one if one.scalar else other if other.scalar else one + other
@@ -137,30 +140,13 @@ LIBRARY.metered(
     "subtract_timestamp_timestamp  _-_  (timestamp, timestamp) -> duration",
     "subtract_uint64               _-_  (uint, uint) -> uint",
     weight=1,
-    grows=_subtraction_cost,
+    # Comparing a difference with a duration is one operation, which may cost as much as both.
+    grows=lambda given: given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0),
 )(numbers.subtract)
-LIBRARY.plain(
-    "multiply_double  _*_  (double, double) -> double",
-    "multiply_int64   _*_  (int, int) -> int",
-    "multiply_uint64  _*_  (uint, uint) -> uint",
-    weight=1,
-)(numbers.multiply)
-LIBRARY.plain(
-    "divide_double  _/_  (double, double) -> double",
-    "divide_int64   _/_  (int, int) -> int",
-    "divide_uint64  _/_  (uint, uint) -> uint",
-    weight=4,
-)(numbers.divide)
-LIBRARY.plain(
-    "modulo_int64   _%_  (int, int) -> int",
-    "modulo_uint64  _%_  (uint, uint) -> uint",
-    weight=4,
-)(numbers.modulo)
-LIBRARY.plain(
-    "negate_double  -_  (double) -> double",
-    "negate_int64   -_  (int) -> int",
-    weight=1,
-)(numbers.negate)
+LIBRARY.plain(*_alike("multiply", "_*_", (_NUMBERS[2], *_WHOLE)), weight=1)(numbers.multiply)
+LIBRARY.plain(*_alike("divide", "_/_", (_NUMBERS[2], *_WHOLE)), weight=4)(numbers.divide)
+LIBRARY.plain(*_alike("modulo", "_%_", _WHOLE), weight=4)(numbers.modulo)
+LIBRARY.plain("negate_double  -_  (double) -> double", "negate_int64  -_  (int) -> int", weight=1)(numbers.negate)
 
 
 # -- items ----------------------------------------------------------------------------------------------------

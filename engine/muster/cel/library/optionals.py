@@ -1,7 +1,7 @@
 """Optionals: values that may be absent."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library, part_of
@@ -10,10 +10,6 @@ from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.numbers import FREE_LENGTH
 from muster.cel.runtime.selection import NONE, Optional
 from muster.cel.values import TypeValue
-
-if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
 
 LIBRARY = Library("optionals")
 
@@ -58,33 +54,37 @@ def value_of(value: Any) -> Any:
     raise EvaluationError("optional.none() dereference: there is no value; use orValue()")
 
 
-def _either(given: "Given") -> "Extent":
-    return given.extent(0) | given.extent(1)
-
-
 @LIBRARY.plain(
-    "optional_or_optional  or  optional_type(A).(optional_type(A)) -> optional_type(A)", weight=4, gives=_either
+    "optional_or_optional  or  optional_type(A).(optional_type(A)) -> optional_type(A)",
+    weight=4,
+    gives=lambda given: given.extent(0) | given.extent(1),
 )
 def or_(value: Any, other: Any) -> Optional:
     """`x.or(y)`: the first of two optionals that has a value."""
     return value if _optional("or", value, other).present else _optional("or", other)
 
 
-@LIBRARY.plain("optional_orValue_value  orValue  optional_type(A).(A) -> A", weight=4, gives=_either)
+@LIBRARY.plain(
+    "optional_orValue_value  orValue  optional_type(A).(A) -> A",
+    weight=4,
+    gives=lambda given: given.extent(0) | given.extent(1),
+)
 def or_value(value: Any, other: Any) -> Any:
     """`x.orValue(y)`: the value, or another where there is none."""
     return value.value if _optional("orValue", value, other).present else other
 
 
-def _halves(given: "Given") -> "Range":
-    return given.items(0).scaled(0.5).or_nothing
-
-
 @LIBRARY.metered(
-    "optional_unwrap  optional.unwrap  (list(optional_type(A))) -> list(A)", weight=4, grows=_halves, gives=part_of
+    "optional_unwrap  optional.unwrap  (list(optional_type(A))) -> list(A)",
+    weight=4,
+    grows=lambda given: given.items(0).scaled(0.5).or_nothing,
+    gives=part_of,
 )
 @LIBRARY.metered(
-    "optional_unwrapOpt  unwrapOpt  list(optional_type(A)).() -> list(A)", weight=4, grows=_halves, gives=part_of
+    "optional_unwrapOpt  unwrapOpt  list(optional_type(A)).() -> list(A)",
+    weight=4,
+    grows=lambda given: given.items(0).scaled(0.5).or_nothing,
+    gives=part_of,
 )
 def unwrap(meter: Meter, site: int, items: Any) -> list[Any]:
     """`optional.unwrap(list)`, `list.unwrapOpt()`: the values of those that have one."""

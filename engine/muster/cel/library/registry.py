@@ -52,7 +52,7 @@ _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timesta
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Row:
     """A row. `call` takes the meter and an offset first where it is `metered`."""
 
     lines: tuple[str, ...]
@@ -106,30 +106,30 @@ class Library:
     def __init__(self, title: str) -> None:
         """Begin without functions; the title is for the page of functions."""
         self.title = title
-        self.functions: list[Function] = []
+        self.functions: list[Row] = []
 
     def plain(self, *lines: str, weight: int, gives: "Size | None" = None, doc: str = "") -> Callable[[Call], Call]:
         """Add a function whose work does not grow with its arguments."""
-        return self._adding(lambda call: Function(lines, call, doc or call.__doc__ or "", weight, gives))
+        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives))
 
     def metered(
         self, *lines: str, weight: int, grows: "Growth", gives: "Size | None" = None, doc: str = ""
     ) -> Callable[[Call], Call]:
         """Add a function that pays for its work itself, beyond its weight: what `grows` says at the most."""
-        return self._adding(lambda call: Function(lines, call, doc or call.__doc__ or "", weight, gives, grows))
+        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, grows))
 
     def linear(
         self, *lines: str, weight: int, stride: int = 8, gives: "Size | None" = None, doc: str = ""
     ) -> Callable[[Call], Call]:
         """Add a function that walks through its arguments: it pays a unit per `stride` items of long ones."""
 
-        def row(call: Callable[..., Any]) -> Function:
+        def row(call: Callable[..., Any]) -> Row:
             paying = _paying(call, stride)
-            return Function(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride))
+            return Row(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride))
 
         return self._adding(row)
 
-    def _adding(self, row: Callable[[Callable[..., Any]], Function]) -> Callable[[Call], Call]:
+    def _adding(self, row: Callable[[Callable[..., Any]], Row]) -> Callable[[Call], Call]:
         def add(call: Call) -> Call:
             self.functions.append(row(call))
             return call
@@ -177,9 +177,9 @@ def libraries(*names: str) -> Iterator[Library]:
 
 
 @cache
-def table(*names: str) -> Mapping[tuple[str, bool], Function]:
+def table(*names: str) -> Mapping[tuple[str, bool], Row]:
     """Return the functions of these modules, or of all, by (name, whether it is called on a receiver)."""
-    found: dict[tuple[str, bool], Function] = {}
+    found: dict[tuple[str, bool], Row] = {}
     for library in libraries(*names):
         for function in library.functions:
             for line in function.lines:
@@ -188,7 +188,7 @@ def table(*names: str) -> Mapping[tuple[str, bool], Function]:
     return found
 
 
-def lookup(name: str, *, member: bool) -> Function | None:
+def lookup(name: str, *, member: bool) -> Row | None:
     """Return the row of `name(...)`, `x.name(...)` or an operator, None where there is none."""
     if not member and not name[0].isalpha():
         return table(_OPERATORS).get((name, False))  # many expressions have no more than these

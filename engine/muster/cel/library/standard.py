@@ -79,10 +79,6 @@ def ends_with(text: Any, part: Any) -> bool:
 # -- conversions ----------------------------------------------------------------------------------------------
 
 
-def _int_cost(given: "Given") -> "Range":
-    return given.between(0, WATCHING if given.precise(0) else 0)
-
-
 def _string_cost(given: "Given") -> "Range":
     type_ = bare(given.type(0))
     if isinstance(type_, StringType) or type_ in (BOOL, NULL):
@@ -93,80 +89,38 @@ def _string_cost(given: "Given") -> "Range":
     return given.between(0, conversion.FORMATTING + (WATCHING if given.precise(0) else 0)) + text
 
 
-def _duration_cost(given: "Given") -> "Range":
-    return given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN))
-
-
 def encoded(given: "Given") -> "Extent":
     """Return the size of a text that is written in another way: four characters for one at the most."""
     return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
 
 
-def _written(given: "Given") -> "Extent":
-    return given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given)
+def _from(kinds: str, to: str) -> list[str]:
+    """Return the lines of a conversion, which ids call by the kinds of both sides."""
+    types = {"int64": "int", "uint64": "uint", "ip": "net.IP", "cidr": "net.CIDR"}
+    result = types.get(to, to)
+    return [f"{kind}_to_{to} {result} ({types.get(kind, kind)}) -> {result}" for kind in kinds.split()]
 
 
 LIBRARY.metered(
-    "double_to_int64    int  (double) -> int",
-    "duration_to_int64  int  (duration) -> int",
-    "int64_to_int64     int  (int) -> int",
-    "string_to_int64    int  (string) -> int",
-    "timestamp_to_int64 int  (timestamp) -> int",
-    "uint64_to_int64    int  (uint) -> int",
+    *_from("double duration int64 string timestamp uint64", "int64"),
     weight=10,
-    grows=_int_cost,
+    grows=lambda given: given.between(0, WATCHING if given.precise(0) else 0),
 )(conversion.to_int)
-LIBRARY.plain(
-    "double_to_uint64  uint  (double) -> uint",
-    "int64_to_uint64   uint  (int) -> uint",
-    "string_to_uint64  uint  (string) -> uint",
-    "uint64_to_uint64  uint  (uint) -> uint",
-    weight=10,
-)(conversion.to_uint)
-LIBRARY.plain(
-    "double_to_double  double  (double) -> double",
-    "int64_to_double   double  (int) -> double",
-    "string_to_double  double  (string) -> double",
-    "uint64_to_double  double  (uint) -> double",
-    weight=20,
-)(conversion.to_double)
+LIBRARY.plain(*_from("double int64 string uint64", "uint64"), weight=10)(conversion.to_uint)
+LIBRARY.plain(*_from("double int64 string uint64", "double"), weight=20)(conversion.to_double)
 LIBRARY.metered(
-    "bool_to_string       string  (bool) -> string",
-    "bytes_to_string      string  (bytes) -> string",
-    "double_to_string     string  (double) -> string",
-    "duration_to_string   string  (duration) -> string",
-    "int64_to_string      string  (int) -> string",
-    "string_to_string     string  (string) -> string",
-    "timestamp_to_string  string  (timestamp) -> string",
-    "uint64_to_string     string  (uint) -> string",
-    "ip_to_string         string  (net.IP) -> string",
-    "cidr_to_string       string  (net.CIDR) -> string",
+    *_from("bool bytes double duration int64 string timestamp uint64 ip cidr", "string"),
     weight=6,
     grows=_string_cost,
-    gives=_written,
+    gives=lambda given: given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given),
 )(conversion.to_string)
-LIBRARY.linear(
-    "bytes_to_bytes   bytes  (bytes) -> bytes",
-    "string_to_bytes  bytes  (string) -> bytes",
-    weight=6,
-    gives=encoded,
-)(conversion.to_bytes)
-LIBRARY.plain(
-    "bool_to_bool    bool  (bool) -> bool",
-    "string_to_bool  bool  (string) -> bool",
-    weight=4,
-)(conversion.to_bool)
-LIBRARY.plain(
-    "int64_to_timestamp      timestamp  (int) -> timestamp",
-    "string_to_timestamp     timestamp  (string) -> timestamp",
-    "timestamp_to_timestamp  timestamp  (timestamp) -> timestamp",
-    weight=40,
-)(conversion.to_timestamp)
+LIBRARY.linear(*_from("bytes string", "bytes"), weight=6, gives=encoded)(conversion.to_bytes)
+LIBRARY.plain(*_from("bool string", "bool"), weight=4)(conversion.to_bool)
+LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40)(conversion.to_timestamp)
 LIBRARY.metered(
-    "duration_to_duration  duration  (duration) -> duration",
-    "string_to_duration    duration  (string) -> duration",
+    *_from("duration string", "duration"),
     weight=25,
-    grows=_duration_cost,
+    grows=lambda given: given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN)),
 )(conversion.to_duration)
 LIBRARY.plain("type  type  (A) -> type(A)", weight=6)(conversion.to_type)
 LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, gives=part_of)(conversion.to_dyn)

@@ -1,7 +1,7 @@
 """URLs, as Kubernetes' library reads them: absolute ones, or absolute paths."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from muster.cel.errors import EvaluationError
@@ -9,10 +9,6 @@ from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import STRING
-
-if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
 
 LIBRARY = Library("URLs")
 
@@ -93,11 +89,11 @@ def port(value: Any) -> str:
     return "" if number is None else str(number)
 
 
-def _path_cost(given: "Given") -> "Range":
-    return given.unbounded(STRING).length().or_nothing
-
-
-@LIBRARY.metered("url_get_escaped_path  getEscapedPath  kubernetes.URL.() -> string", weight=40, grows=_path_cost)
+@LIBRARY.metered(
+    "url_get_escaped_path  getEscapedPath  kubernetes.URL.() -> string",
+    weight=40,
+    grows=lambda given: given.unbounded(STRING).length().or_nothing,
+)
 def path(meter: Meter, site: int, value: Any) -> str:
     """`url.getEscapedPath()`: the path, with escapes."""
     text = _parts("getEscapedPath", value).path
@@ -109,12 +105,11 @@ PARAMETER = 40
 """Units of one parameter of a query."""
 
 
-def _query_cost(given: "Given") -> "Range":
-    each = given.between(0, PARAMETER)
-    return (given.unbounded(STRING).length() * (each + given.between(0, 1)) + each).or_nothing
-
-
-@LIBRARY.metered("url_get_query  getQuery  kubernetes.URL.() -> map(string,list(string))", weight=40, grows=_query_cost)
+@LIBRARY.metered(
+    "url_get_query  getQuery  kubernetes.URL.() -> map(string,list(string))",
+    weight=40,
+    grows=lambda given: (given.unbounded(STRING).length() * (1 + PARAMETER) + PARAMETER).or_nothing,
+)
 def query(meter: Meter, site: int, value: Any) -> dict[str, list[str]]:
     """`url.getQuery()`: the values of each parameter."""
     text = _parts("getQuery", value).query
