@@ -195,7 +195,7 @@ def faults(seed: int, folder: Path) -> Iterator[Fault]:
             if number:
                 yield from _strange(settled, seed)
             use(settled, folder)
-            _lay_over(files, settled)
+            lay_over(files, settled)
     except Exception as error:  # noqa: BLE001 - what the fuzzer is for
         yield Fault(place_of(error), f"{type(error).__name__}: {error}"[:160], seed)
 
@@ -244,7 +244,7 @@ def _strange(settled: Settled, seed: int) -> Iterator[Fault]:
             yield Fault(f"{found.code} {found.file}", found.message[:160], seed)
 
 
-def _lay_over(files: Files, settled: Settled) -> None:
+def lay_over(files: Files, settled: Settled) -> None:
     for path, text in settled.files.items():
         if text is None:
             files.pop(("", path), None)

@@ -11,7 +11,7 @@ from datetime import datetime
 from muster import cel
 from muster.decide.context import Context
 from muster.decide.damping import PENDING, pending
-from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -45,14 +45,14 @@ class Verdict:
     must_last: bool = True
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
     kept = context.shared.uncertain(CONDITION_POLICY)
     objects = view.of(*(kind for kind in ALL if kind.counted or kind in targets))
     yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
-    yield from failures.findings()
+    yield from failures.seen
 
 
 def object_conditions(

@@ -86,12 +86,7 @@ class Context:
         return cls(
             rules=fleet.rules,
             cluster_taints=taint_policies(fleet),
-            shared=View(
-                {id_: obj for id_, obj in fleet.objects.items() if id_ in shared},
-                {id_: body for id_, body in fleet.previous.items() if id_ in shared},
-                fleet.broken & shared,
-                fleet.unidentified,
-            ),
+            shared=fleet.only(shared),
             fresh=not fleet.derived_paths,
             speaking=fleet.speaking,
             unheard=fleet.unheard,

@@ -4,7 +4,7 @@ A policy that fails for 10,000 clusters is one mistake. The finding stands at th
 it failed, and quotes the first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from muster.fleet.places import expression_place
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
+from muster.model.kinds import ALL, kind_of
 from muster.model.tree import At
 
 
@@ -43,29 +44,36 @@ _FAILED = ("MUS401", "guard it with has(...), or with a matchConditions entry")
 _CUT_OFF = ("MUS305", "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost")
 
 
-@dataclass
-class Failures:
-    """What failed in one stage."""
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An expression of a policy, at a place in its source, failed for an object: an outcome of deciding it."""
 
-    _seen: dict[tuple[ObjectId, At], tuple[Object, cel.EvaluationError, ObjectId, int]] = field(default_factory=dict)
+    source: Object
+    at: At
+    error: cel.EvaluationError
+    object: ObjectId
+
+
+@dataclass(slots=True)
+class Failures:
+    """What failed while the objects of one stage were asked about."""
+
+    seen: list[Failed] = field(default_factory=list)
 
     def add(self, policy: HasExpressions, failure: PolicyFailure, target: ObjectId) -> None:
         """Note that an expression of `policy` failed for `target`."""
-        key = (policy.id, failure.at)
-        source, error, first, count = self._seen.get(key, (policy.source, failure.error, target, 0))
-        self._seen[key] = (source, error, first, count + 1)
+        self.seen.append(Failed(policy.source, failure.at, failure.error, target))
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield one finding per expression that failed."""
-        for (_, at), (source, error, first, count) in sorted(self._seen.items(), key=lambda item: repr(item[0])):
-            place, excerpt = expression_place(source.parts, at, error.offset or 0)
-            whom = str(first) if count == 1 else f"{count} objects, first for {first}"
-            code, hint = _CUT_OFF if isinstance(error, cel.BudgetExceeded) else _FAILED
-            yield finding(
-                code,
-                f"the expression failed for {whom}: {error.message}",
-                place,
-                hint=hint,
-                object_=source.id,
-                excerpt=excerpt,
-            )
+
+def findings_of(failed: Iterable[Failed]) -> Iterator[Finding]:
+    """Yield one finding per expression that failed in a stage, whatever the order in which its objects were decided."""
+    by_place: dict[tuple[ObjectId, At], list[Failed]] = {}
+    for one in failed:
+        by_place.setdefault((one.source.id, one.at), []).append(one)
+    for (_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
+        first = min(found, key=lambda one: (ALL.index(kind_of(one.object)), one.object))
+        place, excerpt = expression_place(first.source.parts, at, first.error.offset or 0)
+        whom = str(first.object) if len(found) == 1 else f"{len(found)} objects, first for {first.object}"
+        code, hint = _CUT_OFF if isinstance(first.error, cel.BudgetExceeded) else _FAILED
+        text = f"the expression failed for {whom}: {first.error.message}"
+        yield finding(code, text, place, hint=hint, object_=first.source.id, excerpt=excerpt)

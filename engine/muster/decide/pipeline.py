@@ -44,6 +44,7 @@ from muster.decide import (
     wishes,
 )
 from muster.decide.context import Broadcast, Context
+from muster.decide.failures import Failed, findings_of
 from muster.decide.pulses import stage as pulses
 from muster.decide.render import render
 from muster.decide.reports import stage as reports
@@ -56,6 +57,9 @@ from muster.model.ids import ObjectId
 from muster.model.source import Part
 from muster.policy.ruled import Ruled
 
+#: What a stage may yield: for the fleet, for all later stages, or that a policy failed.
+Told: TypeAlias = Outcome | Broadcast | Failed
+
 
 @dataclass(frozen=True, slots=True)
 class Local:
@@ -65,7 +69,7 @@ class Local:
     """
 
     name: str
-    decide: Callable[[View, Context, datetime], Iterable[Outcome | Broadcast]]
+    decide: Callable[[View, Context, datetime], Iterable[Told]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Wide:
     """A stage that decides of what many clusters share."""
 
     name: str
-    decide: Callable[[Ruled, Context, datetime], Iterable[Outcome | Broadcast]]
+    decide: Callable[[Ruled, Context, datetime], Iterable[Told]]
 
 
 Stage: TypeAlias = Local | Wide
@@ -171,7 +175,9 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Ruled:
                 return _all_broken(before, [told])
             outcomes = [*kept.of_stage(fleet, stage.name), told]
         context = context.after(outcomes)
-        fleet = fleet.with_outcomes(outcome for outcome in outcomes if not isinstance(outcome, Broadcast))
+        failed = findings_of(outcome for outcome in outcomes if isinstance(outcome, Failed))
+        of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
+        fleet = fleet.with_outcomes((*of_fleet, *failed))
     return fleet
 
 

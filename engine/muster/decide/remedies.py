@@ -17,7 +17,7 @@ from muster import cel
 from muster.decide.budgets import in_service
 from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
-from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -41,11 +41,11 @@ _KEPT = Because("kept", text="the cluster is being removed, so its actions stay 
 Pair: TypeAlias = tuple[str, str]
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Failed | Finding]:
     """Decide the actions of every cluster."""
     asking = Asking.of(view, context, now)
     yield from each(view.clusters(), lambda obj: cluster_actions(asking, obj))
-    yield from asking.failures.findings()
+    yield from asking.failures.seen
 
 
 def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:

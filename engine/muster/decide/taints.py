@@ -19,7 +19,7 @@ from muster.decide.allowance import Allowance
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubts, Watched, watch
-from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.generations import spec_digest
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -48,7 +48,7 @@ DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 TaintKey: TypeAlias = tuple[str, ...]
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Failed | Finding]:
     """Decide the taints of every cluster."""
     scopes, failures, allowed = Scopes.of(view, context.rules, now), Failures(), context.allowance
     uncertain, silence = context.shared.uncertain(TAINT_POLICY), _Silence(Doubts.of(view, context.rules, now))
@@ -65,7 +65,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
         yield from taints.remembered(outcome for outcome in outcomes if isinstance(outcome, Decision))
 
     yield from each(view.clusters(), tainted)
-    yield from failures.findings()
+    yield from failures.seen
 
 
 def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:

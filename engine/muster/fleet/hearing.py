@@ -15,8 +15,7 @@ from dataclasses import replace
 from muster.fleet import agent_messages as messages
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.fleet import AnyFleet, Fleet
-from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
-from muster.fleet.objects import Object
+from muster.fleet.leases import leased_cluster
 from muster.model.agentref import cluster_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, NODE_POOL, kind_of
@@ -82,15 +81,7 @@ def proposed(fleet: Fleet) -> frozenset[ObjectId]:
 
 def _in_files(fleet: Fleet) -> set[str]:
     """The clusters whose Lease is in a file: they need no ref to be heard, even if they had one."""
-    return {_leased(obj) for obj in fleet.of(LEASE) if any(not part.source.ref for part in obj.parts)}
-
-
-def _leased(lease: Object) -> str:
-    """The cluster that a Lease is of, by the rules of `muster.fleet.leases`."""
-    labelled = lease.labels.get(CLUSTER_NAME)
-    if lease.id.name == LEASE_NAME:
-        return labelled or lease.id.namespace
-    return labelled or (lease.id.name if lease.id.namespace == KARMADA_NAMESPACE else "")
+    return {leased_cluster(obj) for obj in fleet.of(LEASE) if any(not part.source.ref for part in obj.parts)}
 
 
 def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:

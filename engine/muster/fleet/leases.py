@@ -42,6 +42,15 @@ def lease_id(cluster: str) -> ObjectId:
     return LEASE.id(LEASE_NAME, cluster)
 
 
+def leased_cluster(lease: Object) -> str:
+    """Return the name of the cluster that a Lease is of; empty where it is of none."""
+    label = lease.labels.get(CLUSTER_NAME)
+    labelled = label if isinstance(label, str) else ""  # of a broken one it may be anything
+    if lease.id.name == LEASE_NAME:
+        return labelled or lease.id.namespace
+    return labelled or (lease.id.name if lease.id.namespace == KARMADA_NAMESPACE else "")
+
+
 def leases_by_cluster(view: View) -> Mapping[str, Tree]:
     """Return each cluster's Lease from the inputs, by the cluster's name.
 
@@ -49,13 +58,11 @@ def leases_by_cluster(view: View) -> Mapping[str, Tree]:
     """
     found: dict[str, Tree] = {}
     for obj in view.of(LEASE):
-        labelled = obj.labels.get(CLUSTER_NAME)
+        cluster = leased_cluster(obj)
         if obj.id.name == LEASE_NAME:
-            found[labelled or obj.id.namespace] = obj.body
-        elif labelled:
-            found.setdefault(labelled, obj.body)
-        elif obj.id.namespace == KARMADA_NAMESPACE:
-            found.setdefault(obj.id.name, obj.body)
+            found[cluster] = obj.body
+        elif cluster:
+            found.setdefault(cluster, obj.body)
     return found
 
 

@@ -4,7 +4,7 @@ All that a local stage may look at of a neighbourhood, or of many: what it decid
 it. A whole fleet is a view, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -37,6 +37,17 @@ class View:
     unidentified: bool = False
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
+
+    def only(self, ids: Collection[ObjectId]) -> "View":
+        """Return the view of some of the objects."""
+        return View(
+            {id_: self.objects[id_] for id_ in ids if id_ in self.objects},
+            {id_: self.previous[id_] for id_ in ids if id_ in self.previous},
+            self.broken.intersection(ids),
+            self.unidentified,
+            {id_: self.derived_paths[id_] for id_ in ids if id_ in self.derived_paths},
+            {id_: self.decided[id_] for id_ in ids if id_ in self.decided},
+        )
 
     def sorted_as(self, other: "View") -> Self:
         """Take over from a view of the same objects how they are sorted, which is dear. Returns this view."""

@@ -10,7 +10,8 @@ from typing import Final
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
-from muster.fleet.leases import CLUSTER_NAME, lease_seconds, standing_seconds
+from muster.fleet.leases import lease_seconds, standing_seconds
+from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
@@ -80,16 +81,6 @@ class Variable:
     def is_seen(self, kinds: tuple[Kind, ...]) -> bool:
         """Whether policies over these kinds see it."""
         return self.only is None or kinds == (self.only,)
-
-
-def cluster_of(obj: Object) -> str:
-    """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
-    if obj.kind in CLUSTERS:
-        return obj.id.name
-    if obj.id.kind == CSR.name:
-        return str(obj.labels.get(CLUSTER_NAME, ""))
-    named = dig(obj.body, "spec", "clusterName")
-    return named if isinstance(named, str) else obj.id.namespace
 
 
 def generation_of(view: View, id_: ObjectId) -> int:

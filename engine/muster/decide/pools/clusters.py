@@ -6,7 +6,7 @@ from datetime import datetime
 
 from muster.decide.conditions import object_conditions
 from muster.decide.context import Context
-from muster.decide.failures import Failures
+from muster.decide.failures import Failed, Failures
 from muster.decide.pools.ledger import Ledger
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, timeouts
 from muster.decide.pools.model import HIBERNATING, Cluster, instant
@@ -16,7 +16,6 @@ from muster.decide.pools.survey import Survey
 from muster.decide.pools.timeouts import failed_condition, wait_of
 from muster.fleet.objects import Object
 from muster.model.decision import Because
-from muster.model.finding import Finding
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
@@ -95,7 +94,7 @@ class ClusterPass:
         }
         return {**inherited, **own}
 
-    def judge(self, ledger: Ledger) -> Iterator[Finding]:
+    def judge(self, ledger: Ledger) -> Iterator[Failed]:
         """Decide what ConditionPolicies say of every cluster, and yield what failed while they were asked.
 
         Policies see the cluster with muster's spec in it, the reported status, and as `status.muster` when muster last
@@ -113,7 +112,7 @@ class ClusterPass:
             for decision in object_conditions(scopes, self._seen(cluster), self.now, failures, kept=kept):
                 if decision.path[-1][0] not in _STATED:
                     ledger.add(decision)
-        yield from failures.findings()
+        yield from failures.seen
 
     def _keep_broken(self, ledger: Ledger, cluster: Cluster) -> None:
         """A cluster that is deleted because it is broken goes on to say why."""

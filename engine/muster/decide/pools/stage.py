@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
+from muster.decide.failures import Failed
 from muster.decide.pools import messages
 from muster.decide.pools.buckets import shown_bucket
 from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
@@ -36,7 +37,7 @@ _CARRIED = Because("pools", text="as muster declared it before")
 _CLAIMS = Because("claims")
 
 
-def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome]:
+def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome | Failed]:
     """Decide one pass over every pool, claim and cluster."""
     rules = rules_of(fleet.settings)
     view = survey(fleet, now, rules)

@@ -13,7 +13,7 @@ from functools import partial
 
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.context import Context
-from muster.decide.failures import Failures, PolicyFailure
+from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import not_before, pause, unanswered
@@ -30,7 +30,7 @@ from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of, pulsed
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, dict[str, object]] = {}
@@ -48,7 +48,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
 
     for policy in context.rules.compiled.pulses:
         yield from each(view.of(*policy.target.kinds), partial(asked, policy))
-    yield from failures.findings()
+    yield from failures.seen
 
 
 def _of_object(

@@ -13,6 +13,7 @@ from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
+from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.reports import (
     RULE,
@@ -31,7 +32,7 @@ from muster.model.kinds import ADAPTER_REPORT, TARGETS
 from muster.model.source import Part
 from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
-from muster.policy.variables import cluster_of, generation_of
+from muster.policy.variables import generation_of
 
 _BECAUSE = Because(RULE)
 _KEPT = Because(RULE, text="the report's file is gone; what it said stands as long as the object does")

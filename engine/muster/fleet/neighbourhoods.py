@@ -1,0 +1,82 @@
+"""Neighbourhoods: what belongs to each cluster, so that whatever is local can be decided of one without the others.
+
+To a cluster belongs what lies in the namespace of its name and what names it: its Lease and its requests for
+certificates by their label, node pools and deployments by `spec.clusterName`, reports by the object that they speak of.
+What belongs to no cluster is a neighbourhood by its namespace, cluster-scoped objects one together. Two clusters are
+neighbours of each other only where one object belongs to both, such as a report that was edited to speak of another.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
+from muster.fleet.objects import Object
+from muster.fleet.reports import remembered
+from muster.fleet.view import View
+from muster.model.ids import ObjectId
+from muster.model.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
+from muster.model.tree import dig
+
+
+def cluster_of(obj: Object) -> str:
+    """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
+    if is_cluster(obj.id):
+        return obj.id.name
+    if obj.kind is CSR:
+        return str(obj.labels.get(CLUSTER_NAME, ""))
+    named = dig(obj.body, "spec", "clusterName")
+    return named if isinstance(named, str) else obj.id.namespace
+
+
+def neighbourhoods(view: View) -> Mapping[str, View]:
+    """Return the neighbourhoods of a view, each by the first of the names that it goes by, sorted."""
+    homes = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
+    first = _merged({*homes.values()}, _links(view, homes))
+    members: dict[str, set[ObjectId]] = {}
+    for id_, home in homes.items():
+        members.setdefault(first[home], set()).add(id_)
+    return {name: view.only(ids) for name, ids in sorted(members.items())}
+
+
+def _home(view: View, id_: ObjectId) -> str:
+    """The cluster to which an object belongs; of one that exists in derived files only, by its namespace."""
+    obj = view.objects.get(id_)
+    if obj is None:
+        return id_.name if is_cluster(id_) else id_.namespace
+    if obj.kind is LEASE:
+        return leased_cluster(obj) or id_.namespace
+    return cluster_of(obj)
+
+
+def _links(view: View, homes: Mapping[ObjectId, str]) -> Iterator[tuple[str, str]]:
+    """Pairs of homes that one object belongs to: a report, and what it speaks of or spoke of; a Lease that lies in the
+    place of one cluster's and names another."""
+    for accepted in remembered(view).values():
+        yield homes[accepted.holder], _home_of_target(homes, accepted.target)
+    for id_, obj in view.objects.items():
+        if obj.kind is LEASE and id_.name == LEASE_NAME:
+            yield homes[id_], id_.namespace
+        resource = dig(obj.body, "spec", "resource")
+        kind = TARGETS.get(str(dig(resource, "kind")))
+        if kind is not None and isinstance(name := dig(resource, "name"), str):
+            namespace = dig(resource, "namespace") if kind is NODE_POOL else ""
+            target = kind.id(name, (namespace if isinstance(namespace, str) else "") or id_.namespace)
+            yield homes[id_], _home_of_target(homes, target if kind is NODE_POOL else kind.id(name))
+
+
+def _home_of_target(homes: Mapping[ObjectId, str], target: ObjectId) -> str:
+    return homes.get(target, target.name if is_cluster(target) else target.namespace)
+
+
+def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, str]:
+    """The first name of each group of names that are linked, by name."""
+    leader: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while (above := leader.get(name, name)) != name:
+            leader[name] = name = leader.get(above, above)
+        return name
+
+    for one, other in links:
+        a, b = find(one), find(other)
+        leader[max(a, b)] = min(a, b)
+    return {name: find(name) for name in names}
