@@ -17,10 +17,10 @@ import os
 if os.environ.get("PLANT"):
     from muster.decide import {module}
     whole = {module}.{name}
-    def planted(*arguments):
+    def planted(*arguments, **named):
         if {when}:
             raise ValueError("hunter2 https://user:hunter2@host/")
-        return whole(*arguments)
+        return whole(*arguments, **named)
     {module}.{name} = planted
 """
 
