@@ -1,7 +1,6 @@
 """`muster export`: what others need of the fleet: a load balancer, or a live hub."""
 
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +10,7 @@ import click
 from muster.commands import options
 from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report
-from muster.commands.progress import working
-from muster.commands.reading import reading_of
+from muster.commands.reading import evaluated
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
@@ -43,8 +41,6 @@ def endpoints(
     Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
     status.trafficBlockClusters get no requests.
     """
-    from muster.answers.evaluate import evaluate_snapshot
-    from muster.answers.listening import READER
     from muster.model.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
     from muster.model.names import did_you_mean
     from muster.output.endpoints import routing
@@ -53,10 +49,7 @@ def endpoints(
     if format_ not in load_balancers():
         hint = did_you_mean(format_, load_balancers())
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = evaluate_snapshot(reading.snapshot, now)
-    reading.require_heard(run)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
     reading.tell_age(now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
         report(run.findings)
@@ -84,15 +77,10 @@ def objects(
 
     What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
     """
-    from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.exported import exported
-    from muster.answers.listening import READER
     from muster.output.documents import json_text, yaml_stream
 
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = evaluate_snapshot(reading.snapshot, now)
-    reading.require_heard(run)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
     reading.tell_age(now, err=True)
     bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
     if output == "json":

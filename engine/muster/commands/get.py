@@ -1,7 +1,6 @@
 """`muster get`: the fleet now."""
 
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
-from muster.commands.progress import working
-from muster.commands.reading import reading_of
+from muster.commands.reading import evaluated
 
 
 @click.command()
@@ -22,18 +20,13 @@ from muster.commands.reading import reading_of
 @options.output_option("table", "yaml", "json")
 def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str) -> int:
     """Show objects as they are at this instant: inputs and what follows from them."""
-    from muster.answers.evaluate import evaluate_snapshot
-    from muster.answers.listening import READER
     from muster.model.kinds import BY_NAME
     from muster.output.columns import rows
     from muster.output.documents import json_text, yaml_stream
     from muster.output.held import held_lines
     from muster.output.table import print_table
 
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = evaluate_snapshot(reading.snapshot, now)
-    reading.require_heard(run)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
     objects = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(objects))

@@ -1,7 +1,7 @@
 """What commands read: a revision of the repository, or the files as they are."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.cache import use_cache
+from muster.commands.progress import working
 from muster.gitio.beside import BesideAgents
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
@@ -88,6 +89,18 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
     heard = hear_at(repository, head, ears)
     below = DirectorySnapshot(worktree_root(repo), os.environ)
     return Reading(BesideAgents(below, repository, heard), ears, repository, head, heard)
+
+
+def evaluated(repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool) -> "tuple[Reading, Run]":
+    """Evaluate what `--rev` and `--worktree` name. RepositoryError where clusters could not be heard."""
+    from muster.answers.evaluate import evaluate_snapshot
+    from muster.answers.listening import READER
+
+    with working("evaluating the fleet"):
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now)
+    reading.require_heard(run)
+    return reading, run
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:

@@ -1,7 +1,6 @@
 """`muster render`: the objects as they would be derived, written nowhere."""
 
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
-from muster.commands.progress import working
-from muster.commands.reading import reading_of
+from muster.commands.reading import evaluated
 
 
 @click.command()
@@ -28,14 +26,9 @@ def command(
     `-o json` prints everything that the evaluation gave: objects, files, pulses, held, findings and horizon.
     """
     from muster.answers.document import run_document
-    from muster.answers.evaluate import evaluate_snapshot
-    from muster.answers.listening import READER
     from muster.output.documents import json_text, yaml_stream
 
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = evaluate_snapshot(reading.snapshot, now)
-    reading.require_heard(run)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
     reading.tell_age(now, err=True)
     selected = options.selected(run, target)
     if output == "json":
