@@ -1,0 +1,95 @@
+"""What history says of the last run: the files as it read them, and what was allowed since."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from muster.gitio.history import History, history_of
+from muster.gitio.repository import open_repository
+from muster.model.source import SourceFile
+from tests.support.git import Repo, new_repository
+
+A, B = "clusters/a.yaml", "clusters/b.yaml"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """Two files, which a run then derived from."""
+    made = new_repository(tmp_path / "fleet")
+    source = made.commit({A: "a: 1\n", B: "b: 1\n"})
+    made.commit({"derived/a.yaml": "x\n"}, f"Run\n\nMuster-Source: {source}")
+    return made
+
+
+def past(repo: Repo, *, uncommitted: bool = False) -> History:
+    return History(open_repository(repo.path, repo.environ), repo.tip(), uncommitted=uncommitted)
+
+
+def texts(files: Iterable[SourceFile]) -> dict[str, bytes]:
+    return {file.path: file.read() for file in files}
+
+
+def blob(repo: Repo, path: str) -> str:
+    return repo.tip(f"HEAD:{path}")
+
+
+def test_files_as_the_last_run_read_them(repo: Repo) -> None:
+    first = blob(repo, A)
+    repo.commit({A: "a: 2\n", B: None, "clusters/c.yaml": "c: 1\n"})
+    history = past(repo)
+    assert history.commit == repo.tip("HEAD~1")
+    before = history.before(A, blob(repo, A))
+    assert before is not None
+    assert before.read() == b"a: 1\n"
+    assert history.before(A, first) is None
+    assert history.before("clusters/c.yaml") is None
+    assert history.had(A, first)
+    assert not history.had(A, blob(repo, A))
+    assert texts(history.changed({A: blob(repo, A)})) == {A: b"a: 1\n", B: b"b: 1\n"}
+    assert texts(history.changed({A: first})) == {B: b"b: 1\n"}
+    assert texts(history.below("clusters")) == {A: b"a: 1\n", B: b"b: 1\n"}
+    assert texts(history.below("derived")) == {}
+
+
+def test_what_lies_on_top_of_the_head_is_compared_with_the_head_too(repo: Repo) -> None:
+    repo.commit({"clusters/c.yaml": "c: 1\n"})
+    committed, staged = past(repo), past(repo, uncommitted=True)
+    assert committed.before("clusters/c.yaml") is None
+    assert staged.before("clusters/c.yaml") is not None
+    assert "clusters/c.yaml" in texts(staged.changed({A: blob(repo, A), B: blob(repo, B)}))
+
+
+def test_before_the_first_run_there_was_none(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    assert history_of(open_repository(repo.path, repo.environ)) is None
+    repo.commit({A: "a: 1\n"}, "Quote\n\nMuster-Source: " + "0" * 40)
+    history = past(repo)
+    assert (history.commit, history.lingers, history.allowances) == ("", False, ())
+    assert list(history.changed({})) == []
+
+
+def test_a_slip_is_compared_with_the_run_before_it_however_many_follow(repo: Repo) -> None:
+    whole = repo.tip()
+    for number in range(2):
+        repo.commit({A: f"broken {number}\n", "derived/a.yaml": f"{number}\n"},
+                    f"Run\n\nMuster-Source: {repo.tip()}\nMuster-Whole: {whole}")  # fmt: skip
+    history = past(repo)
+    assert (history.commit, history.lingers) == (whole, True)
+    assert history.before(A, blob(repo, A)) is not None
+
+
+@pytest.mark.parametrize("whole", ["nonsense", "0" * 40, ""])
+def test_a_whole_commit_that_is_not_in_the_past_is_none(repo: Repo, whole: str) -> None:
+    repo.commit({"derived/a.yaml": "y\n"}, f"Run\n\nMuster-Source: {repo.tip()}\nMuster-Whole: {whole}")
+    assert past(repo).commit == repo.tip()
+    assert not past(repo).lingers
+
+
+def test_what_commits_since_the_last_run_allow_oldest_first(repo: Repo) -> None:
+    repo.commit({A: "a: 2\n"}, "One\n\nMuster-Allow-Removal: 3 clusters")
+    repo.commit({A: "a: 3\n"}, "Two")
+    repo.commit({A: "a: 4\n"}, "Three\n\nMuster-Allow-Removal: b\nMuster-Allow-Removal: 1")
+    assert past(repo).allowances == ("3 clusters", "b", "1")
+    repo.commit({"derived/a.yaml": "y\n"}, f"Run\n\nMuster-Source: {repo.tip()}")
+    assert past(repo).allowances == ()
