@@ -15,7 +15,7 @@ from muster.yamlio.scalars import Position, position_in_scalar
 def place_of(parts: Iterable[Part], path: Path | At) -> Place:
     """Return where the field is set, or the nearest ancestor of it that any part sets.
 
-    Costs a second parse of one file: for messages, never for the hot path.
+    Reads the file again: for messages, never for the hot path.
     """
     best: tuple[int, Place] = (-1, Place(""))
     for part in parts:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from muster.yamlio import jsontext
 from muster.yamlio.nodes import Composed, Path, Spot, compose
@@ -38,8 +39,14 @@ def locate(data: bytes, document_index: int, path: Path, *, label: str = "") -> 
 
 def locate_all(data: bytes, document_index: int, paths: Iterable[Path], *, label: str = "") -> list[Mark]:
     """Return the marks of several paths, in their order, reading the file once."""
-    composed = compose(data, document_index, label)
+    composed = _composed(data, document_index, label)
     return [_locate(composed, path) for path in paths]
+
+
+@lru_cache(maxsize=4)
+def _composed(data: bytes, document_index: int, label: str) -> Composed:
+    """The document, read once for all that is told of it: findings come file by file, and a file may have hundreds."""
+    return compose(data, document_index, label)
 
 
 def _locate(composed: Composed, path: Path) -> Mark:
