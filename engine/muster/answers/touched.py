@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from muster.check.admission import says_so
+from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
-from muster.fleet.reading import DEFAULT_NAMESPACE
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING

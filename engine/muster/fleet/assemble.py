@@ -5,8 +5,8 @@ finding that names both places, and break that object alone.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from muster.fleet import agent_messages, messages
@@ -16,14 +16,15 @@ from muster.fleet.agents import admitted
 from muster.fleet.approvals import with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
+from muster.fleet.files import read
 from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import by_kind
 from muster.fleet.heard import joined
 from muster.fleet.merge import overlay
-from muster.fleet.missed import find_missed
+from muster.fleet.missed.find import find_missed
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
-from muster.fleet.reading import Reading, read
+from muster.fleet.reading import Reading
 from muster.fleet.settings import settings_of
 from muster.fleet.vocabulary import in_vocabulary, moved
 from muster.model.decision import Path
@@ -44,75 +45,92 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     error, so its settings do not count.
     """
     reading = read(snapshot)
-    findings = list(reading.findings)
-    broken, undeclared = set(reading.broken), set[ObjectId]()
     previous, derived_paths = _previous(reading)
-    objects: dict[ObjectId, Object] = {}
     inputs = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
-    findings.extend(inputs.findings)
     grouped = _grouped(inputs.parts)
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
     removed = removed_before(previous)
     alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_), removed)}
     missed = find_missed(snapshot, reading, previous, declared - alone)
-    findings.extend(missed.findings)
-    broken |= missed.broken
     for id_ in alone & missed.broken:
         # A slip of people's pens is not the moment to take an agent at its word.
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
-    unidentified = missed.unidentified
-    departed: dict[str, Object | None] = dict.fromkeys(removed.difference(id_.name for id_ in declared - alone))
+    joining = _Joining(
+        declared, alone, frozenset(previous) if missed.unidentified else frozenset(), reading.broken | missed.broken,
+        departed=dict.fromkeys(removed.difference(id_.name for id_ in declared - alone)),
+    )  # fmt: skip
     for id_, parts in grouped.items():
-        if id_ in alone and id_ not in broken and not (unidentified and id_ in previous):
-            findings.append(agent_messages.departed(id_, parts[0]))
-            departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
-            continue
-        if id_ not in declared and id_ not in broken:
-            if not (unidentified and id_ in previous):
-                findings.append(agent_messages.undeclared(id_, parts[0]))
-                undeclared.add(id_)
-                continue
-            broken.add(id_)  # its declaration may be in the file that cannot be read; its agent is heard all the same
-        assembled = attempt(parts[0], partial(joined, id_, parts))
-        if isinstance(assembled, Finding):
-            findings.append(assembled)
-            broken.add(id_)
-            objects[id_] = Object(id_, parts[0].body, tuple(parts))
-            continue
-        obj, conflicts, twice = assembled
-        findings.extend(twice)
-        objects[id_] = obj
-        if conflicts:
-            broken.add(id_)
-            findings.extend(_conflict_findings(obj, conflicts))
-    objects, previous = with_adopted(objects, previous)
-    settings, unsettled = settings_of(objects, previous, broken, unidentified=unidentified, obeying=obeying)
-    findings.extend(unsettled)
+        joining.add(id_, parts)
+    objects, previous = with_adopted(joining.objects, previous)
+    settings, unsettled = settings_of(
+        objects, previous, joining.broken, unidentified=missed.unidentified, obeying=obeying
+    )
     builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in objects}
     previous = moved(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)
-    findings.extend(unbound)
+    findings = (*reading.findings, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound)
     return Fleet(
         objects=objects,
         previous=previous,
         settings=settings,
         builtin=builtin,
-        broken=frozenset(broken),
-        undeclared=frozenset(undeclared),
-        departed=departed,
-        unidentified=unidentified,
+        broken=frozenset(joining.broken),
+        undeclared=frozenset(joining.undeclared),
+        departed=joining.departed,
+        unidentified=missed.unidentified,
         whole_at=missed.since,
         allowances=missed.allowances,
         asked=inputs.asked,
-        findings=tuple(findings),
+        findings=findings,
         derived_files=reading.derived_files,
         derived_paths=derived_paths,
         foreign=by_kind(reading.foreign),
         authors=authors_of(snapshot),
     )
+
+
+@dataclass
+class _Joining:
+    """Parts become objects, each on its own.
+
+    `declared` are those that somebody gives a spec, `alone` those of them of which only agents speak any more; `kept`
+    are those of which a file that cannot be read may speak.
+    """
+
+    declared: Collection[ObjectId]
+    alone: Collection[ObjectId]
+    kept: Collection[ObjectId]
+    broken: set[ObjectId]
+    departed: dict[str, Object | None]
+    undeclared: set[ObjectId] = field(default_factory=set)
+    objects: dict[ObjectId, Object] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, id_: ObjectId, parts: Sequence[Part]) -> None:
+        """Join the parts of an object, or say why it is none of the fleet's."""
+        if id_ in self.alone and id_ not in self.broken and id_ not in self.kept:
+            self.findings.append(agent_messages.departed(id_, parts[0]))
+            self.departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
+            return
+        if id_ not in self.declared and id_ not in self.broken:
+            if id_ not in self.kept:
+                self.findings.append(agent_messages.undeclared(id_, parts[0]))
+                self.undeclared.add(id_)
+                return
+            self.broken.add(id_)  # its agent is heard all the same
+        assembled = attempt(parts[0], partial(joined, id_, parts))
+        if isinstance(assembled, Finding):
+            self.findings.append(assembled)
+            self.broken.add(id_)
+            self.objects[id_] = Object(id_, parts[0].body, tuple(parts))
+            return
+        self.objects[id_], conflicts, twice = assembled
+        self.findings.extend((*twice, *_conflict_findings(self.objects[id_], conflicts)))
+        if conflicts:
+            self.broken.add(id_)
 
 
 def without_spec(body: Tree) -> Tree:

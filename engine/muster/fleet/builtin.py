@@ -6,8 +6,9 @@ from pathlib import Path
 
 from muster.fleet.bundle import bundle_path
 from muster.fleet.derived import content_id
+from muster.fleet.files import read_file
 from muster.fleet.objects import Object
-from muster.fleet.reading import Reading, read_file
+from muster.fleet.reading import Reading
 from muster.model.ids import ObjectId
 from muster.model.source import Layer, SourceFile
 

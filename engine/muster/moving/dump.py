@@ -12,10 +12,12 @@ from functools import partial
 from typing import Final
 
 from muster.check.schema_findings import schema_findings
+from muster.fleet.documents import add_body, unwrapped
+from muster.fleet.files import add_problems
 from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
 from muster.fleet.objects import Object
-from muster.fleet.reading import Reading, add_body, add_problems, unwrapped
+from muster.fleet.reading import Reading
 from muster.fleet.schemas import is_sound
 from muster.fleet.slips import meant
 from muster.model.finding import Finding

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.check.admission.defaults import defaulted
+from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import Foreign, Opener, in_scope
 from muster.fleet.objects import Object
-from muster.fleet.reading import DEFAULT_NAMESPACE
 from muster.model.finding import Severity
 from muster.model.ids import ObjectId
 from muster.model.tree import Tree, mapping_at

@@ -1,0 +1,165 @@
+"""From documents to the parts of objects.
+
+A document without both `apiVersion` and `kind` is somebody else's and is passed over in silence, unless it bears the
+name of an object that is missed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from muster.fleet import messages
+from muster.fleet.foreign import foreign_objects
+from muster.fleet.names import is_safe
+from muster.fleet.nulls import without_nulls
+from muster.fleet.reading import Reading
+from muster.fleet.slips import incomplete, meant
+from muster.model.ids import ObjectId
+from muster.model.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
+from muster.model.source import Layer, Part, SourceFile
+from muster.model.tree import Tree, dig
+from muster.yamlio.problem import Document, Identity
+
+_GROUPS = frozenset(kind.group for kind in ALL)
+#: Where kubectl puts a namespaced object that names no namespace.
+DEFAULT_NAMESPACE = "default"
+
+
+def signature(body: Tree) -> str:
+    """What tells a document of no known kind from others: what it says it is, or all of it where it says nothing."""
+    named = _named(body) if isinstance(body, dict) else Identity()
+    return repr(tuple(named)) if named.kind and named.name else repr(body)
+
+
+def unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
+    """The document itself, or the items of a `List` or of a list of one kind.
+
+    The items of a `RemedyList`, as an API server answers with one, need not repeat that they are Remedies.
+    """
+    body = document.body
+    api_version, name, items = body.get("apiVersion"), body.get("kind"), body.get("items")
+    if not isinstance(items, list) or not isinstance(name, str) or not isinstance(api_version, str):
+        yield None, body
+    elif (api_version, name) == ("v1", "List"):
+        yield from enumerate(items)
+    elif name.endswith("List") and (api_version.rpartition("/")[0], kind := name.removesuffix("List")) in BY_GROUP_KIND:
+        named = {"apiVersion": api_version, "kind": kind}
+        yield from enumerate({**named, **item} if isinstance(item, dict) else item for item in items)
+    else:
+        yield None, body
+
+
+def add_body(
+    reading: Reading, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
+) -> bool:
+    """Turn one document into a part, or into the finding that says why not. False where it is no object of ours."""
+    place = messages.Origin(source, document, item)
+    # An agent's slip is its own affair: what cannot be read counts as not sent.
+    person = layer is Layer.INPUT and not source.ref
+    if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
+        if item is not None:
+            reading.findings.append(messages.item_without_kind(source, document, item))
+            reading.doubt(source)
+        elif person and (guess := incomplete(body)) is not None:
+            reading.guesses.append((place, guess))
+        return False
+    api_version, name = body["apiVersion"], body["kind"]
+    if not isinstance(api_version, str) or not isinstance(name, str):
+        reading.findings.append(messages.missing_identity(place, "apiVersion and kind must be texts"))
+        reading.doubt(source)
+        return False
+    group, _, version = api_version.rpartition("/")
+    kind = BY_GROUP_KIND.get((group, name))
+    if kind is None:
+        if not (person and _slip(reading, place, group, name, body)):
+            # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
+            reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
+            if person:
+                reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
+        return False
+    if document.nulls:
+        body = without_nulls(kind, body)
+    body = _in_its_scope(reading, place, kind, body)
+    id_ = _identity(reading, place, kind, body)
+    if id_ is None:
+        return False
+    if version not in kind.versions:
+        reading.findings.append(messages.unsupported_version(place, id_, version))
+        reading.lose(id_)
+        return True
+    reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
+    return True
+
+
+def _slip(reading: Reading, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
+    """Whether a document of an unknown kind was meant to be an object, or a list of objects, of the fleet."""
+    if isinstance(items := body.get("items"), list):
+        ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
+        if ids:
+            reading.findings.append(messages.misspelt_list(place, name))
+            reading.broken |= ids
+        return bool(ids)
+    kind = meant(group, name)
+    if kind is None:
+        return False
+    body = _in_its_scope(reading, place, kind, body)
+    id_ = _identity(reading, place, kind, body)
+    reading.findings.append(messages.misspelt_kind(place, group, name, kind, id_))
+    if id_ is not None:
+        part = Part(id_, kind.versions[0], body, Layer.INPUT, place.source, place.document.index, place.item)
+        reading.stand_ins.append(replace(part, line=place.document.line))
+    return True
+
+
+def _named(body: Tree) -> Identity:
+    """Which object a document says that it is."""
+    paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    return Identity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
+
+
+def _in_its_scope(reading: Reading, place: messages.Origin, kind: Kind, body: Tree) -> Tree:
+    """The body in the namespace in which an API server or kubectl would put it.
+
+    A namespaced object that names none is in `default`, and a cluster-scoped one is in none, whatever it says.
+    """
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return body
+    namespace = metadata.get("namespace")
+    if kind.namespaced and namespace in (None, ""):
+        if kind.reported and kind is not CLUSTER_DEPLOYMENT:
+            reading.findings.append(messages.assumed_namespace(place, kind, metadata["name"]))
+        return {**body, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
+    if not kind.namespaced and namespace is not None:
+        if namespace:
+            reading.findings.append(messages.dropped_namespace(place, kind, metadata["name"], namespace))
+        return {**body, "metadata": {name: value for name, value in metadata.items() if name != "namespace"}}
+    return body
+
+
+def _identity(reading: Reading, place: messages.Origin, kind: Kind, body: Tree) -> ObjectId | None:
+    """The object that a body belongs to; None, with a finding, where it does not say so properly."""
+    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+    if not isinstance(name, str) or not name:
+        reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
+        reading.doubt(place.source)
+        return None
+    if not isinstance(namespace, str | None):
+        reading.findings.append(messages.missing_identity(place, "metadata.namespace must be a text"))
+        reading.doubt(place.source)
+        return None
+    id_ = kind.id(name, namespace or "")
+    if not is_safe(name) or (namespace and not is_safe(namespace)):
+        reading.findings.append(messages.malformed_name(place, id_))
+        reading.doubt(place.source)
+        return None
+    return id_
+
+
+def identified(identity: Identity | None) -> ObjectId | None:
+    """The object that a broken document seems to hold; None where it names no object of a known kind."""
+    if identity is None or not identity.name:
+        return None
+    kind = BY_GROUP_KIND.get((identity.api_version.rpartition("/")[0], identity.kind))
+    if kind is None:
+        return None
+    return kind.id(identity.name, (identity.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "")

@@ -1,0 +1,123 @@
+"""From the files of a snapshot to what was read.
+
+Every file is read on its own: what is wrong with one never hides another.
+"""
+
+import re
+
+from muster.fleet import agent_messages, derived_messages, faults, messages
+from muster.fleet.derived import content_id
+from muster.fleet.derived_parts import derived_parts
+from muster.fleet.documents import add_body, identified, signature, unwrapped
+from muster.fleet.reading import Reading, Suspect
+from muster.model.locations import FOLDER, SUFFIX
+from muster.model.snapshot import Skipped, Snapshot
+from muster.model.source import Layer, SourceFile
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Loaded
+
+#: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
+FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
+
+_TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
+_STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
+
+
+def read(snapshot: Snapshot) -> Reading:
+    """Read every file of the snapshot."""
+    reading = Reading()
+    for source in snapshot.files():
+        if _hidden(source.path):
+            continue
+        try:
+            if source.ref:
+                _read_agents_file(reading, source)
+            else:
+                read_file(reading, source, layer_of(source))
+        except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
+            reading.findings.append(faults.of_file(source, error))
+            reading.doubt(source)
+    for skipped in snapshot.skipped:
+        if _is_damaged_derived(skipped):
+            reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
+            reading.findings.append(derived_messages.skipped_derived(skipped))
+            continue
+        found = messages.skipped(skipped)
+        reading.findings.append(agent_messages.unread_of_agent(found) if skipped.ref else found)
+        # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
+        if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
+            reading.unclear[skipped.path] = ""
+    return reading
+
+
+def _read_agents_file(reading: Reading, source: SourceFile) -> None:
+    """Add what an agent sends. What cannot be read counts as not sent: it breaks nothing, and hides nothing."""
+    own = Reading()
+    read_file(own, source, Layer.INPUT)
+    reading.parts.extend(own.parts)
+    reading.findings.extend(map(agent_messages.unread_of_agent, own.findings))
+
+
+def _is_damaged_derived(skipped: Skipped) -> bool:
+    """Whether a path that was left out is one at which muster writes: then it is written anew, or goes."""
+    named = skipped.reason not in ("not-utf8-path", "control-characters")  # else the path is only what can be shown
+    return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
+
+
+def _hidden(path: str) -> bool:
+    """Whether a folder or file on the way begins with a dot: settings of other tools (.github, .gitlab-ci.yml)."""
+    return path.startswith(".") or "/." in path
+
+
+def layer_of(source: SourceFile) -> Layer:
+    """Everything under `derived/` of the evaluated revision is muster's own word; all else is input."""
+    return Layer.DERIVED if source.path.startswith(FOLDER) and not source.ref else Layer.INPUT
+
+
+def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
+    """Add a file's parts and findings to the reading."""
+    if layer is Layer.DERIVED:
+        reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
+    elif not source.ref:
+        reading.files[source.path] = source.oid
+    data = source.read()
+    if layer is Layer.DERIVED:
+        reading.derived_files[source.path] = content_id(data)
+    elif data.startswith(FILTERED):
+        # What it holds is somewhere else: a pointer or a cipher says nothing of the objects in it.
+        reading.findings.append(messages.filtered(source))
+        reading.doubt(source)
+        return
+    loaded = load_documents(data, source.label)
+    ours = b"apiVersion" in data and b"kind" in data
+    if layer is Layer.DERIVED:
+        reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
+        reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
+        return
+    add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+    strangers, blank = set(), not loaded.problems
+    for document in loaded.documents:
+        for item, body in unwrapped(document):
+            blank = False
+            if not add_body(reading, source, layer, document, item, body):
+                strangers.add(signature(body))
+    if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or strangers):
+        reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
+
+
+def add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
+    """Record what of a file could not be read, and which objects suffer from it: none where it only reports."""
+    for problem in loaded.problems:
+        id_ = identified(problem.identity)
+        reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
+        if ours and id_ is None:
+            reading.doubt(source)
+    for identity in loaded.lost:
+        if (id_ := identified(identity)) and not report:
+            reading.lose(id_)
+
+
+def _only_reports(data: bytes) -> bool:
+    """Whether a file that cannot be read is plainly one object's status, as an agent writes it, and nothing else."""
+    keys = set(_TOP_LEVEL.findall(data))
+    return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data

@@ -1,0 +1,129 @@
+"""The search for what is missed: what there was, what there is, and what is kept so far."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from muster.fleet import messages
+from muster.fleet.files import read_file
+from muster.fleet.heard import is_report
+from muster.fleet.reading import Reading
+from muster.fleet.sets import BUILT_IN
+from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    CLUSTER_DEPLOYMENT,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER_SET,
+    PLACEMENT_DECISION,
+    REMEDY,
+    kind_of,
+)
+from muster.model.snapshot import Past
+from muster.model.source import Layer, Part, SourceFile
+from muster.model.tree import Tree, dig, mappings_at
+
+#: Whose derived part says that somebody declares them. Of the others muster makes some of its own.
+_OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))
+
+
+def read_again(source: SourceFile) -> Reading:
+    """What is, or was, in a file."""
+    reading = Reading()
+    read_file(reading, source, Layer.INPUT)
+    return reading
+
+
+@dataclass
+class Search:
+    """The search in progress. `declared` are the objects that sound inputs declare."""
+
+    reading: Reading
+    previous: Mapping[ObjectId, Tree]
+    declared: Collection[ObjectId]
+    past: Past | None
+    broken: set[ObjectId] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    unclear: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unclear = dict(self.reading.unclear)
+
+    @cached_property
+    def current(self) -> dict[ObjectId, list[Tree]]:
+        """What sound inputs say of each object."""
+        return dict(_bodies(self.reading.parts))
+
+    def missing(self) -> list[ObjectId]:
+        """The objects of the last run that nothing accounts for so far."""
+        known = {*self.previous, *_mentioned(self.previous)}
+        return sorted(
+            id_
+            for id_ in known
+            if id_ not in self.declared
+            and id_ not in self.broken
+            and id_ not in self.reading.broken
+            and _is_declared_by_people(id_, self.previous.get(id_))
+        )
+
+    def keep(self, file: str, state: str, ids: Iterable[ObjectId], *, certain: bool) -> None:
+        """Keep what a file held, or may have held."""
+        lost = sorted(ids)
+        # Nobody but those who report say anything of a report: a lost one counts as not sent.
+        self.broken.update(id_ for id_ in lost if not is_report(id_))
+        if lost and not (state == "broken" and file in self.told):
+            self.findings.append(messages.missed(file, state, lost, certain=certain))
+
+    def lost(self, then: Reading) -> Iterator[ObjectId]:
+        """The objects of which a file held a part that is nowhere any more.
+
+        Of a part that only reports, the object does without: its agent is silent, and silence is judged as such.
+        """
+        return (part.id for part in then.parts if self._is_lost(part))
+
+    def _is_lost(self, part: Part) -> bool:
+        id_, past = part.id, self.past
+        if id_ in self.broken or id_ in self.reading.broken:
+            return False
+        if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
+            return False  # it was removed by a run in between
+        declares = "spec" in part.body and not is_report(id_)
+        return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
+
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """The files with which something is wrong already."""
+        return frozenset(found.file for found in self.reading.findings if found.severity is Severity.ERROR)
+
+
+def _is_declared_by_people(id_: ObjectId, body: Tree) -> bool:
+    """Whether an object is in the fleet because somebody declares it; muster makes others of its own accord."""
+    if id_.kind in _OWN_MAKING or (id_.kind == MANAGED_CLUSTER_SET.name and id_.name in BUILT_IN):
+        return False
+    return id_.kind != CLUSTER_DEPLOYMENT.name or dig(body, "spec", "clusterName") is None
+
+
+def _mentioned(previous: Mapping[ObjectId, Tree]) -> Iterator[ObjectId]:
+    """Remedies have no derived part of their own; the clusters on which they act say which there were."""
+    for body in previous.values():
+        for entry in mappings_at(body, "status", "muster", "remedies"):
+            if isinstance(name := entry.get("remedy"), str):
+                yield REMEDY.id(name)
+
+
+def _bodies(parts: Iterable[Part]) -> Iterator[tuple[ObjectId, list[Tree]]]:
+    bodies: dict[ObjectId, list[Tree]] = {}
+    for part in parts:
+        if part.layer is Layer.INPUT:
+            bodies.setdefault(part.id, []).append(part.body)
+    yield from bodies.items()
+
+
+def _is_covered(old: Tree, bodies: Iterable[Tree]) -> bool:
+    """Whether every field that a part set is still set by some part: it was moved, not lost."""
+    spec = dig(old, "spec")
+    now = [dig(body, "spec") for body in bodies]
+    if not isinstance(spec, dict):
+        return True
+    return all(any(isinstance(found, dict) and name in found for found in now) for name in spec)
