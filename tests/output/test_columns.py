@@ -1,26 +1,14 @@
 """What a table shows of an object."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from muster.model.times import parse_time
-from muster.output.columns import age, held_effects, rows, short_label
+from muster.output.columns import held_effects, rows, short_label
 
 NOW = parse_time("2026-01-03T00:00:00Z")
 Body = dict[str, Any]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"), (59, "59s"), (60, "1m"), (3599, "59m59s"), (3600, "1h"), (11520, "3h12m"), (86_400, "1d"),
-        (187_200, "2d4h"), (90_000 * 1000, "1041d16h"), (-90, "-1m30s"), (86_400 + 59, "1d"),
-    ],
-)  # fmt: skip
-def test_an_age_has_its_two_largest_units(seconds: int, text: str) -> None:
-    assert age(NOW - timedelta(seconds=seconds), NOW) == text
 
 
 def shown(kind: str, *bodies: Body, namespaced: bool = False) -> list[dict[str, str]]:

@@ -14,8 +14,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here, listen, newest_word, recorded_at
 from muster.gitio.push import LIMIT_SECONDS
 from muster.gitio.repository import Repository
-from muster.model.times import format_time
-from muster.output.columns import age
+from muster.model.times import age, format_time
 
 _NAMED = 5
 

@@ -126,3 +126,16 @@ def format_duration(span: timedelta) -> str:
     if rest or not any(terms):
         terms.append(f"{rest:.6f}".rstrip("0").rstrip(".") + "s")
     return sign + "".join(terms)
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Return how long ago a moment was, in its two largest units: `3h12m`, `5m`, `2d4h`."""
+    seconds = int((now - moment).total_seconds())
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, rest = divmod(rest, 60)
+    units = [(days, "d"), (hours, "h"), (minutes, "m"), (rest, "s")]
+    first = next((index for index, (number, _) in enumerate(units) if number), len(units) - 1)
+    shown = [f"{number}{unit}" for number, unit in units[first : first + 2] if number]
+    return sign + ("".join(shown) or "0s")

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from muster.fleet.sets import members_told
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
-from muster.model.times import try_time
+from muster.model.times import age, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 
@@ -71,19 +71,6 @@ def _since(*types: str) -> Callable[[Tree, datetime], str]:
         return "-" if moment is None else age(moment, now)
 
     return cell
-
-
-def age(moment: datetime, now: datetime) -> str:
-    """Return how long ago a moment was, in its two largest units: `3h12m`, `5m`, `2d4h`."""
-    seconds = int((now - moment).total_seconds())
-    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
-    days, rest = divmod(seconds, 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, rest = divmod(rest, 60)
-    units = [(days, "d"), (hours, "h"), (minutes, "m"), (rest, "s")]
-    first = next((index for index, (number, _) in enumerate(units) if number), len(units) - 1)
-    shown = [f"{number}{unit}" for number, unit in units[first : first + 2] if number]
-    return sign + ("".join(shown) or "0s")
 
 
 def _taints(body: Tree, _now: datetime) -> str:
