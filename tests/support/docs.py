@@ -8,6 +8,7 @@ from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
 from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
+from tests.support.rooms import picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -73,7 +74,20 @@ def _block(context: click.Context) -> list[str]:
     return ["```", context.get_help(), "```", ""]
 
 
-PAGES = {"errors.md": errors_page, "commands.md": commands_page, "cel-functions.md": functions_page}
+def contributing_page() -> str:
+    """CONTRIBUTING.md: what is written there, with the picture of the rooms as they are."""
+    text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- rooms: written by make docs -->\n")
+    _, end, after = rest.partition("<!-- rooms end -->")
+    return f"{before}{begin}\n{picture()}\n\n{end}{after}"
+
+
+PAGES = {
+    "errors.md": errors_page,
+    "commands.md": commands_page,
+    "cel-functions.md": functions_page,
+    "../CONTRIBUTING.md": contributing_page,
+}
 
 
 def write() -> None:

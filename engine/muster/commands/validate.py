@@ -54,7 +54,8 @@ def command(
         return report(findings, quiet=True)
     code = report(findings)
     if not findings:
-        click.echo(f"{len(fleet.objects)} objects, no findings", err=True)
+        count = len(fleet.objects)
+        click.echo(f"{count} object{'' if count == 1 else 's'}, no findings", err=True)
     return code
 
 
