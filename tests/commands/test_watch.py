@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from muster.acts.watch import Watcher
+from muster.commands.options import present
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time
 from tests.acts.test_walkthrough import cluster, lease, observed
@@ -96,7 +97,7 @@ def test_what_comes_while_it_tells_of_a_run_is_looked_at_next(tmp_path: Path, wr
             else:
                 repo.commit_to("refs/heads/agents/b", files)
 
-    watcher = Watcher(open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), say)
+    watcher = Watcher(open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), say, clock=present)
     watcher.look()
     assert "derived/managedclusters/b.yaml" not in repo.paths()
     watcher.look()
@@ -138,7 +139,8 @@ def test_it_sleeps_until_a_whole_second(tmp_path: Path) -> None:
     })  # fmt: skip
     repo = new_repository(tmp_path / "fleet")
     repo.commit(dict(play.files))
-    watcher = Watcher(open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), lambda _: None)
+    repository = open_repository(repo.path, repo.environ)
+    watcher = Watcher(repository, "main", None, timedelta(seconds=30), lambda _: None, clock=present)
     watcher.look()
     before = datetime.now(UTC)
     wakes = timedelta(seconds=watcher.pause())

@@ -47,13 +47,13 @@ class Watcher:
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
-        ears: Ears = WRITER, verbose: bool = False, clock: Callable[[], datetime] | None = None,
+        clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
         sink_dir: Path | None = None,
     ) -> None:  # fmt: skip
         self._sink_dir = sink_dir
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
-        self._ears, self._verbose, self._present = ears, verbose, clock or _present
+        self._ears, self._verbose, self._present = ears, verbose, clock
         self._fetches = remote is not None
         self._clock: datetime | None = None
         self._seen: object = None
@@ -202,7 +202,3 @@ def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
 def _longer(times: int) -> timedelta:
     """How long to wait after so many looks in a row that did not help."""
     return min(FIRST_BACK_OFF * (1 << min(times - 1, 10)), LAST_BACK_OFF)
-
-
-def _present() -> datetime:
-    return datetime.now(UTC).replace(microsecond=0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class Instant(click.ParamType[datetime]):
+class InstantType(click.ParamType[datetime]):
     """An RFC 3339 time; `now` is the present."""
 
     name = "time"
@@ -52,7 +52,7 @@ def repo_option(function: _F) -> _F:
 def now_option(function: _F) -> _F:
     """`--now T`."""
     return click.option(
-        "--now", type=Instant(), default="now", show_default=True, help="Decide as of this instant (RFC 3339)."
+        "--now", type=InstantType(), default="now", show_default=True, help="Decide as of this instant (RFC 3339)."
     )(function)
 
 

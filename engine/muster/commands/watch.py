@@ -45,7 +45,7 @@ def command(
     target = branch or target_branch(repository)
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
-        ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
+        clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
     )  # fmt: skip
     return watch(watcher, stop)
 
