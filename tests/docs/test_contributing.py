@@ -50,7 +50,7 @@ def test_a_kind(copy: Path) -> None:
     tuesday.write_text(OBJECT)
     done = muster(copy, "validate")
     assert (done.returncode, done.stderr) == (0, "1 object, no findings\n")
-    assert "tuesday" in muster(copy, "get", "maintenance").stdout
+    assert "tuesday" in muster(copy, "get", "maintenance", "--worktree").stdout
     tuesday.write_text(OBJECT.replace("start", "strat"))
     done = muster(copy, "validate")
     assert done.returncode == 1
