@@ -27,30 +27,18 @@ class IndexSnapshot:
     """The data files that are staged. Satisfies `muster.model.snapshot.Snapshot`.
 
     In a hook the index is the one that git names there (`GIT_INDEX_FILE`): for `git commit <path>` and `git commit
-    --all` that is a temporary one. Files with an unresolved merge conflict are skipped.
+    --all` that is a temporary one. Files with an unresolved merge conflict are skipped. What was `skipped` and why, and
+    what `.musterignore` names (`ignored`), is complete once `files` has been exhausted.
     """
+
+    commit: None = None
 
     def __init__(self, repository: Repository) -> None:
         """Read what is staged in `repository`."""
         self._repository = repository
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-        self._skipped: tuple[Skipped, ...] = ()
-        self._ignored: tuple[SourceFile, ...] = ()
-
-    @property
-    def commit(self) -> None:
-        """None: the index is no commit yet."""
-        return None
-
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
-        return self._skipped
-
-    @property
-    def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names. Complete once `files` has been exhausted."""
-        return self._ignored
+        self.skipped: tuple[Skipped, ...] = ()
+        self.ignored: tuple[SourceFile, ...] = ()
 
     @cached_property
     def past(self) -> History | None:
@@ -67,8 +55,8 @@ class IndexSnapshot:
         staged, conflicts = self._list()
         choice = choose(staged, self._objects)
         skipped = [*choice.skipped, *(Skipped(path, "conflict", "unmerged in the index") for path in conflicts)]
-        self._skipped = tuple(sorted(skipped, key=lambda one: one.path))
-        self._ignored = choice.ignored_files(self._objects)
+        self.skipped = tuple(sorted(skipped, key=lambda one: one.path))
+        self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
 
     def close(self) -> None:

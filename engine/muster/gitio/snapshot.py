@@ -19,7 +19,8 @@ from muster.model.source import SourceFile
 class CommitSnapshot:
     """The data files of a commit and of agent refs. Satisfies `muster.model.snapshot.Snapshot`.
 
-    Contents are fetched when read, in order and ahead of the reader; none are kept. Use it as a context manager,
+    Contents are fetched when read, in order and ahead of the reader; none are kept. What was `skipped` and why, and
+    what `.musterignore` names (`ignored`), is complete once `files` has been exhausted. Use it as a context manager,
     or `close` it, to end its git processes; they also end with the object.
     """
 
@@ -31,52 +32,32 @@ class CommitSnapshot:
         `agents` says which of them could be heard; without it, those that are given and nothing of the others.
         """
         self._repository = repository
-        self._commit = commit
+        self.commit = commit
         self._agent_refs = agent_refs
-        self._agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
+        self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-        self._skipped: tuple[Skipped, ...] = ()
-        self._ignored: tuple[SourceFile, ...] = ()
-
-    @property
-    def commit(self) -> str:
-        """The commit's id."""
-        return self._commit
-
-    @property
-    def agents(self) -> Agents:
-        """Which agents could be heard."""
-        return self._agents
-
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
-        return self._skipped
-
-    @property
-    def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names. Complete once `files` has been exhausted."""
-        return self._ignored
+        self.skipped: tuple[Skipped, ...] = ()
+        self.ignored: tuple[SourceFile, ...] = ()
 
     @cached_property
     def past(self) -> History:
         """What history says of the last run."""
-        return History(self._repository, self._commit)
+        return History(self._repository, self.commit)
 
     @cached_property
     def authors(self) -> CommitAuthors:
         """Who wrote the files."""
-        return CommitAuthors(self._repository, self._commit)
+        return CommitAuthors(self._repository, self.commit)
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
-        choice = choose(list_tree(self._repository, self._commit), self._objects)
-        self._skipped = choice.skipped
-        self._ignored = choice.ignored_files(self._objects)
+        choice = choose(list_tree(self._repository, self.commit), self._objects)
+        self.skipped = choice.skipped
+        self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
         if self._agent_refs:
             agents = AgentFiles(self._objects, self._agent_refs)
-            self._skipped += agents.skipped
+            self.skipped += agents.skipped
             yield from agents.files()
 
     def close(self) -> None:
