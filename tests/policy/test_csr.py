@@ -2,13 +2,13 @@
 
 import pytest
 
-from muster.policy.csr import Request, agent_of
+from muster.policy.csr import Decoded, agent_of
 
 GROUP = "system:open-cluster-management:c1"
 EVERY = "system:open-cluster-management:managed-clusters"
 
 
-def request(name: str = f"{GROUP}:a", groups: tuple[str, ...] = (GROUP,), pem: str = "CERTIFICATE REQUEST") -> Request:
+def request(name: str = f"{GROUP}:a", groups: tuple[str, ...] = (GROUP,), pem: str = "CERTIFICATE REQUEST") -> Decoded:
     return {"pemType": pem, "commonName": name, "organizations": list(groups), "error": ""}
 
 
@@ -34,5 +34,5 @@ def test_anagent_of_the_cluster(groups: tuple[str, ...]) -> None:
     ],
     ids=lambda other: f"{other['commonName']} {other['organizations']} {other['pemType']}",
 )
-def test_nobody_s_agent(other: Request) -> None:
+def test_nobody_s_agent(other: Decoded) -> None:
     assert agent_of(other) == ""

@@ -15,7 +15,7 @@ from muster.model.agentref import cluster_of
 from muster.model.tree import Tree, dig
 
 #: What policies see of one request.
-Request = Mapping[str, Tree]
+Decoded = Mapping[str, Tree]
 REQUEST = ObjectType(
     "csr",
     {
@@ -31,7 +31,7 @@ _REQUEST = ("spec", "request")
 _GROUP = "system:open-cluster-management:"
 
 
-def decoded(obj: Object) -> Request:
+def decoded(obj: Object) -> Decoded:
     """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, `agentOf` and `ref`.
 
     `error` is empty where the request could be read; otherwise the first three are. `agentOf` is the cluster whose
@@ -53,7 +53,7 @@ def is_of(obj: Object, cluster: str) -> bool:
     )
 
 
-def agent_of(request: Request) -> str:
+def agent_of(request: Decoded) -> str:
     """Return the cluster whose agent a request is for, by upstream's rule: its name is
     `system:open-cluster-management:<cluster>:<agent>`, and it is in the cluster's group and no other but
     that of all."""
@@ -68,7 +68,7 @@ def agent_of(request: Request) -> str:
     return cluster if sound else ""
 
 
-def _content(text: str) -> Request:
+def _content(text: str) -> Decoded:
     try:
         return _decode(text)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -76,7 +76,7 @@ def _content(text: str) -> Request:
         return {"pemType": "", "commonName": "", "organizations": [], "error": str(error).splitlines()[0][:200]}
 
 
-def _decode(text: str) -> Request:
+def _decode(text: str) -> Decoded:
     from asn1crypto import pem
     from asn1crypto.csr import CertificationRequest
 
