@@ -1,0 +1,83 @@
+"""Where a field was written: file, line and column, also of what stands in a list, and of what is not there."""
+
+from collections import Counter
+
+import pytest
+
+from muster.fleet.places import expression_place, place_of, places_of
+from muster.model.decision import Path
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.source import Layer, Part, SourceFile
+from muster.model.tree import At
+from muster.yamlio import positions
+from muster.yamlio.loader import load_documents
+from muster.yamlio.nodes import Composed, compose
+
+TEXT = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: a}
+spec:
+  hubAcceptsClient: true
+  taints:
+  - {key: x, effect: NoSelect}
+  - key: y
+    effect: NoSelect
+    value: v
+"""
+LIST = "apiVersion: v1\nkind: List\nitems:\n- {}\n- metadata: {name: a}\n  spec:\n    hubAcceptsClient: false\n"
+
+
+def part(text: str, path: str = "a.yaml", item: int | None = None) -> Part:
+    (document,) = load_documents(text.encode(), path).documents
+    body = document.body if item is None else document.body["items"][item]
+    source = SourceFile(path, "", text.encode)
+    return Part(MANAGED_CLUSTER.id("a"), "v1", body, Layer.INPUT, source, document.index, item)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("spec", "hubAcceptsClient"), "a.yaml:5:3"),
+        (("spec", "taints", ("y", "NoSelect", "v")), "a.yaml:8:5"),
+        (("spec", "taints", ("y", "NoSelect", "v"), "effect"), "a.yaml:9:5"),
+        (("spec", "taints", 0), "a.yaml:7:5"),
+        (("spec", "taints", ("z", "NoSelect", "")), "a.yaml:6:3"),
+        (("spec", "leaseDurationSeconds"), "a.yaml:4:1"),
+        (("status",), "a.yaml:1:1"),
+    ],
+)
+def test_the_field_or_its_nearest_ancestor(path: Path | At, place: str) -> None:
+    assert str(place_of([part(TEXT)], path)) == place
+
+
+def test_the_part_that_comes_nearest_is_the_one() -> None:
+    other = part("metadata: {name: a}\nspec:\n  leaseDurationSeconds: 30\n", "b.yaml")
+    assert str(place_of([part(TEXT), other], ("spec", "leaseDurationSeconds"))) == "b.yaml:3:3"
+    assert str(place_of([part(LIST, "l.yaml", 1)], ("spec", "hubAcceptsClient"))) == "l.yaml:7:5"
+
+
+def test_every_part_that_sets_a_field_is_named() -> None:
+    both = [part(TEXT), part(LIST, "l.yaml", 1), part("metadata: {name: a}\n", "c.yaml")]
+    assert [str(place) for place in places_of(both, ("spec", "hubAcceptsClient"))] == ["a.yaml:5:3", "l.yaml:7:5"]
+
+
+def test_a_character_of_an_expression() -> None:
+    written = part("spec:\n  rule: >-\n    a &&\n    bad\n")
+    place, excerpt = expression_place([written], ("spec", "rule"), 5)
+    assert str(place) == "a.yaml:4:5"
+    assert "bad" in excerpt
+
+
+def test_a_file_is_read_once_for_all_that_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Counter[int]()
+
+    def counted(data: bytes, index: int, label: str) -> Composed:
+        read[index] += 1
+        return compose(data, index, label)
+
+    monkeypatch.setattr(positions, "compose", counted)
+    written = part(TEXT + "# of this test alone\n")
+    for path in (("spec",), ("spec", "taints", 0), ("metadata", "name")):
+        place_of([written], path)
+    assert read == {0: 1}

@@ -1,0 +1,51 @@
+"""Label selectors as Kubernetes has them; and asking them of each thing or of all at once gives the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.model.tree import Tree
+from muster.policy.facets import Facets
+from muster.policy.selectors import LabelSelector
+
+LABELS = {"region": "eu", "tier": "gold"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "holds"),
+    [
+        (None, True),
+        ({}, True),
+        ({"matchLabels": {"region": "eu"}}, True),
+        ({"matchLabels": {"region": "eu", "tier": "tin"}}, False),
+        ({"matchExpressions": [{"key": "region", "operator": "In", "values": ["us", "eu"]}]}, True),
+        ({"matchExpressions": [{"key": "region", "operator": "NotIn", "values": ["eu"]}]}, False),
+        ({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["a"]}]}, True),
+        ({"matchExpressions": [{"key": "zone", "operator": "Exists"}]}, False),
+        ({"matchExpressions": [{"key": "zone", "operator": "DoesNotExist"}]}, True),
+        ({"matchExpressions": [{"key": "tier", "operator": "Near", "values": ["gold"]}]}, False),
+        ({"matchLabels": {"tier": "gold"}, "matchExpressions": [{"key": "region", "operator": "Exists"}]}, True),
+    ],
+)
+def test_selecting(selector: Tree, holds: bool) -> None:
+    assert LabelSelector.parse(selector).matches(LABELS) is holds
+
+
+KEYS, VALUES = st.sampled_from(["k", "l"]), st.sampled_from(["v", "w"])
+REQUIREMENTS = st.fixed_dictionaries(
+    {
+        "key": KEYS,
+        "operator": st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist", "Near"]),
+        "values": st.lists(VALUES, max_size=2),
+    }
+)
+SELECTORS = st.fixed_dictionaries(
+    {}, optional={"matchLabels": st.dictionaries(KEYS, VALUES), "matchExpressions": st.lists(REQUIREMENTS, max_size=3)}
+)
+THINGS = st.dictionaries(st.sampled_from("abcdef"), st.dictionaries(KEYS, VALUES), max_size=6)
+
+
+@given(things=THINGS, selector=SELECTORS)
+def test_all_at_once_is_each_by_itself(things: dict[str, dict[str, str]], selector: Tree) -> None:
+    parsed = LabelSelector.parse(selector)
+    assert Facets(things).selected(parsed) == {name for name, labels in things.items() if parsed.matches(labels)}
