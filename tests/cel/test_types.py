@@ -28,7 +28,6 @@ from muster.cel.types import (
     TypeParam,
     TypeType,
     canonical,
-    digest,
     parse_type,
     parts,
     rebuild,
@@ -61,8 +60,8 @@ def test_a_type_is_its_parts_rebuilt(type_: Type) -> None:
 
 
 @given(types, types)
-def test_digests_agree_exactly_where_types_do(one: Type, other: Type) -> None:
-    assert (digest(one) == digest(other)) == (one == other)
+def test_canonical_forms_agree_exactly_where_types_do(one: Type, other: Type) -> None:
+    assert (canonical(one) == canonical(other)) == (one == other)
 
 
 @pytest.mark.parametrize("text", ["", "list(", "list(int))", "1", "map(int,)", "a b", "int)", "(int)"])
@@ -97,9 +96,9 @@ def test_other_ways_to_write(text: str, type_: Type) -> None:
         (ObjectType("o", {"a": Field(INT)}), ObjectType("p", {"a": Field(INT)})),
     ],
 )
-def test_refinements_count_in_identity_and_digest(one: Type, other: Type) -> None:
+def test_refinements_count_in_identity_and_canonical_form(one: Type, other: Type) -> None:
     assert one != other
-    assert digest(one) != digest(other)
+    assert canonical(one) != canonical(other)
 
 
 def test_objects_are_values() -> None:

@@ -4,6 +4,12 @@ from hypothesis import strategies as st
 
 from muster.model.tree import Tree
 
+#: Every slug that a problem can carry.
+KINDS = (
+    "alias", "control-character", "depth", "directive", "duplicate-key", "encoding", "key", "merge-key",
+    "not-a-mapping", "number", "size", "syntax", "tab", "tag", "too-many-problems", "too-many-values",
+)  # fmt: skip
+
 #: Strings that some reader takes for something else, or for structure.
 TRICKY = (
     "", " ", "~", "null", "Null", "true", "False", "yes", "NO", "on", "Off", "y", "N", "=", "<<", "0", "-1",

@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import Loaded, emit, load_documents, locate, messages
+from muster.yamlio import Loaded, emit, load_documents, locate
 from muster.yamlio.edit import EditError, set_value
+from tests.yamlio.strategies import KINDS
 
 SAMPLE = """\
 # A file as people write it
@@ -86,7 +87,7 @@ def check(data: bytes, label: str) -> Loaded:
     loaded = load_documents(data, label)
     lines = data.count(b"\n") + 1
     for problem in loaded.problems:
-        assert problem.kind in messages.KINDS
+        assert problem.kind in KINDS
         assert problem.message
         assert 1 <= problem.line <= lines
         assert problem.column >= 1

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.model.tree import Tree
-from muster.yamlio import Identity, Loaded, limits, load_documents, messages
+from muster.yamlio import Identity, Loaded, limits, load_documents
+from tests.yamlio.strategies import KINDS
 
 
 def load(text: str | bytes, label: str = "a.yaml") -> Loaded:
@@ -115,7 +116,7 @@ def test_refuses(text: str | bytes, expected: list[tuple[str, int, int]]) -> Non
     loaded = load(text)
     assert places(loaded) == expected
     for problem in loaded.problems:
-        assert problem.kind in messages.KINDS
+        assert problem.kind in KINDS
         assert problem.message
         assert problem.hint
         source, caret = problem.excerpt.split("\n")

@@ -28,10 +28,6 @@ class Overload:
         """Return whether a call with that many arguments, the receiver among them, can be this one."""
         return count >= len(self.params) if self.variadic else count == len(self.params)
 
-    def param(self, index: int) -> Type:
-        """Return the type of the argument at `index`."""
-        return self.params[min(index, len(self.params) - 1)] if self.variadic else self.params[index]
-
     @property
     def signature(self) -> str:
         """`string.startsWith(string)`, `size(list(A))`, `int + int`: how messages show what exists."""

@@ -3,11 +3,9 @@
 A type is a frozen, hashable value. A *refinement* (an enum's values, a maximal length or size) never decides
 whether two types agree: it only lets the checker say that a comparison cannot hold, and the cost model say how
 large a value can get. `str(type)` is the specification's way of writing it (`map(string,list(int))`), which
-`parse_type` reads back; `canonical` and `digest` include the refinements and are what caches are keyed by.
+`parse_type` reads back; `canonical` includes the refinements: caches are keyed by it.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -254,12 +252,6 @@ def canonical(type_: Type) -> Tree:
             return [type(type_).__name__, getattr(type_, "name", ""), [canonical(part) for part in parts(type_)]]
         case _:
             return str(type_)
-
-
-def digest(type_: Type) -> str:
-    """Return a short stable hash of the canonical form: 16 hex digits."""
-    text = json.dumps(canonical(type_), separators=(",", ":"), sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 # -- reading the specification's notation ---------------------------------------------------------------------

@@ -69,8 +69,3 @@ def is_beyond_float(text: str) -> bool:
     Go's YAML, and so kubectl, takes it for a text and writes it bare.
     """
     return _FLOAT.fullmatch(text) is not None and _INT.fullmatch(text) is None and not isfinite(float(text))
-
-
-def resolve(text: str) -> Tree:
-    """Return what the plain scalar `text` means. Raises NumberError as `number` does."""
-    return number(text) if text[:1] in NUMERIC else WORDS.get(text, text)

@@ -18,13 +18,6 @@ class Text(NamedTuple):
     hint: str = ""
 
 
-#: Every slug that a problem can carry.
-KINDS = (
-    "alias", "control-character", "depth", "directive", "duplicate-key", "encoding", "key", "merge-key",
-    "not-a-mapping", "number", "size", "syntax", "tab", "tag", "too-many-problems", "too-many-values",
-)  # fmt: skip
-
-
 def shown(value: str) -> str:
     """Return `value` in quotes, shortened, with control characters escaped."""
     return repr(value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…")

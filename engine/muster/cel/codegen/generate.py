@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from muster.cel import ast
@@ -178,7 +179,7 @@ class _Generator:
             # A variable is mostly a datetime already, and those are slow to look up.
             first, local = self.operators.named(value)
             python = "datetime" if kind == TIMESTAMP else "timedelta"
-            test = f"{first}.__class__ is {python} or {local}.__class__ is Instant"
+            test = f"{first}.__class__ is {python} or {local}.__class__ is Now"
             return Value(f"({local} if {test} else {table}[{local}])", name)
         if kind == DOUBLE:
             first, local = self.operators.named(value)
@@ -355,8 +356,7 @@ class _Generator:
         literal = self.literal(result)
         if literal.kind:
             return literal
-        kind = {"timestamp": "timestamp", "duration": "duration"}
-        name = next((kind[k] for k in kind if access.is_kind(result, k)), UNKNOWN)
+        name = "timestamp" if isinstance(result, datetime) else "duration" if isinstance(result, timedelta) else UNKNOWN
         return Value(literal.text, name, fails=False, simple=True)
 
     # -- comprehensions -----------------------------------------------------------------------------------------

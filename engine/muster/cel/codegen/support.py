@@ -7,7 +7,7 @@ from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.library import operators, standard
 from muster.cel.runtime import comparison, conversion, maps, numbers, selection, temporal
 from muster.cel.runtime.access import SPANS, TIMES, as_double, duration_at
-from muster.cel.runtime.temporal import Instant
+from muster.cel.runtime.temporal import Now
 from muster.cel.values import UInt
 
 
@@ -41,7 +41,7 @@ def over(site: int) -> NoReturn:
 NAMESPACE: dict[str, Any] = {
     "__builtins__": {},
     "len": len, "int": int, "str": str, "dict": dict, "list": list, "bool": bool, "float": float,
-    "UInt": UInt, "Instant": Instant, "datetime": datetime, "timedelta": timedelta,
+    "UInt": UInt, "Now": Now, "datetime": datetime, "timedelta": timedelta,
     "Failed": Failed, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED, "BudgetExceeded": BudgetExceeded,
     "KeyError": KeyError, "fail": fail, "over": over,
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,

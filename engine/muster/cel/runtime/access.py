@@ -147,8 +147,3 @@ def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
 def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
     """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
     return tuple(found if found is not None and is_read(found) else None for found in variable_types(kind, count))
-
-
-def is_kind(value: Any, name: str) -> bool:
-    """Return whether a value is a `timestamp` or a `duration`."""
-    return isinstance(value, datetime if name == "timestamp" else timedelta)

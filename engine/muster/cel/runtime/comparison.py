@@ -18,7 +18,7 @@ from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import find
 from muster.cel.runtime.numbers import FREE_LENGTH
 from muster.cel.runtime.selection import Optional
-from muster.cel.runtime.temporal import Instant, Span
+from muster.cel.runtime.temporal import Instant, Now, Span
 from muster.cel.values import UInt
 
 _ABSENT = object()
@@ -28,7 +28,7 @@ _SAME_KIND = frozenset({str, bytes, float, bool, type(None), int, UInt})
 _SHORT_KIND = _SAME_KIND - {str, bytes}
 _EXACT = 2**53
 _NUMBERS = frozenset({int, float, UInt})
-_PRECISE = (Instant, Span)
+_PRECISE = (Now, Instant, Span)
 
 MAX_DEPTH = 200
 """Levels of lists and maps that are compared: a bound of our own, which does not move with Python's stack."""

@@ -12,7 +12,7 @@ Ranges are CEL's: years 1 to 9999; results of arithmetic on durations fit int64 
 import operator
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.budget import FREE, PRECISE, Meter, spend
@@ -49,58 +49,41 @@ class Watch(Protocol):
         """Note that some outcome changes when `now` is past this instant."""
 
 
-class Instant(datetime):
-    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only.
+class _Compared:
+    """The comparisons of instants, and those of spans: they tell the clock when their outcome will differ."""
 
-    `plain` is the same as a plain datetime where the value is the clock's `now` itself: by far the most frequent
-    tracked value, whose comparisons with plain datetimes take a short way.
-    """
+    __slots__ = ()
+    comparable: ClassVar[type]
 
-    __slots__ = ("clock", "ns", "plain", "rate")
+    def __lt__(self, other: object) -> bool:
+        return _compare(self, other, "<") if isinstance(other, self.comparable) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return _compare(self, other, "<=") if isinstance(other, self.comparable) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return _compare(self, other, ">") if isinstance(other, self.comparable) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return _compare(self, other, ">=") if isinstance(other, self.comparable) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return _compare(self, other, "==") if isinstance(other, self.comparable) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return _compare(self, other, "!=") if isinstance(other, self.comparable) else NotImplemented
+
+
+class Instant(_Compared, datetime):
+    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only."""
+
+    __slots__ = ("clock", "ns", "rate")
     ns: int
     rate: int
     clock: Watch | None
-    plain: datetime | None
 
+    comparable = datetime
     __hash__ = datetime.__hash__
-
-    def __lt__(self, other: object) -> bool:
-        if self.plain is not None and other.__class__ is datetime:
-            if self.plain < other:
-                self.clock.record_reached(other)  # type: ignore[union-attr]
-                return True
-            return False
-        return _compare(self, other, "<") if isinstance(other, datetime) else NotImplemented
-
-    def __le__(self, other: object) -> bool:
-        if self.plain is not None and other.__class__ is datetime:
-            if self.plain <= other:
-                self.clock.record_passed(other)  # type: ignore[union-attr]
-                return True
-            return False
-        return _compare(self, other, "<=") if isinstance(other, datetime) else NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        if self.plain is not None and other.__class__ is datetime:
-            if self.plain > other:
-                return True
-            self.clock.record_passed(other)  # type: ignore[union-attr]
-            return False
-        return _compare(self, other, ">") if isinstance(other, datetime) else NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        if self.plain is not None and other.__class__ is datetime:
-            if self.plain >= other:
-                return True
-            self.clock.record_reached(other)  # type: ignore[union-attr]
-            return False
-        return _compare(self, other, ">=") if isinstance(other, datetime) else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        return _compare(self, other, "==") if isinstance(other, datetime) else NotImplemented
-
-    def __ne__(self, other: object) -> bool:
-        return _compare(self, other, "!=") if isinstance(other, datetime) else NotImplemented
 
     def __add__(self, other: timedelta) -> datetime:  # type: ignore[override]
         return add_span([FREE], 0, self, other) if isinstance(other, timedelta) else NotImplemented
@@ -116,7 +99,50 @@ class Instant(datetime):
         return difference([FREE], 0, other, self) if isinstance(other, datetime) else NotImplemented
 
 
-class Span(timedelta):
+class Now(Instant):
+    """A clock's `now` itself: the most frequent tracked value by far. What compares it with plain datetimes is quick.
+
+    `plain` is the same instant, untracked.
+    """
+
+    __slots__ = ("plain",)
+    clock: Watch
+    plain: datetime
+
+    def __lt__(self, other: object) -> bool:
+        if other.__class__ is not datetime:
+            return Instant.__lt__(self, other)
+        if self.plain < other:
+            self.clock.record_reached(other)
+            return True
+        return False
+
+    def __le__(self, other: object) -> bool:
+        if other.__class__ is not datetime:
+            return Instant.__le__(self, other)
+        if self.plain <= other:
+            self.clock.record_passed(other)
+            return True
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        if other.__class__ is not datetime:
+            return Instant.__gt__(self, other)
+        if self.plain > other:
+            return True
+        self.clock.record_passed(other)
+        return False
+
+    def __ge__(self, other: object) -> bool:
+        if other.__class__ is not datetime:
+            return Instant.__ge__(self, other)
+        if self.plain >= other:
+            return True
+        self.clock.record_reached(other)
+        return False
+
+
+class Span(_Compared, timedelta):
     """A duration with nanoseconds, perhaps tracked. Made by `span()` only."""
 
     __slots__ = ("clock", "ns", "rate")
@@ -124,25 +150,8 @@ class Span(timedelta):
     rate: int
     clock: Watch | None
 
+    comparable = timedelta
     __hash__ = timedelta.__hash__
-
-    def __lt__(self, other: object) -> bool:
-        return _compare(self, other, "<") if isinstance(other, timedelta) else NotImplemented
-
-    def __le__(self, other: object) -> bool:
-        return _compare(self, other, "<=") if isinstance(other, timedelta) else NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        return _compare(self, other, ">") if isinstance(other, timedelta) else NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        return _compare(self, other, ">=") if isinstance(other, timedelta) else NotImplemented
-
-    def __eq__(self, other: object) -> bool:
-        return _compare(self, other, "==") if isinstance(other, timedelta) else NotImplemented
-
-    def __ne__(self, other: object) -> bool:
-        return _compare(self, other, "!=") if isinstance(other, timedelta) else NotImplemented
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, datetime):
@@ -168,11 +177,13 @@ def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
     plain = EPOCH + timedelta(microseconds=ns // 1000)
     if not rate and not ns % 1000:
         return plain
-    value = Instant(
+    is_now = clock is not None and rate == 1 and ns == clock.now_ns and not ns % 1000
+    value = (Now if is_now else Instant)(
         plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond, tzinfo=UTC
     )
     value.ns, value.rate, value.clock = ns, rate, clock if rate else None
-    value.plain = plain if clock is not None and rate == 1 and ns == clock.now_ns and not ns % 1000 else None
+    if isinstance(value, Now):
+        value.plain = plain
     return value
 
 
@@ -257,13 +268,13 @@ def difference(meter: Meter, site: int, later: datetime, earlier: datetime) -> t
 
 def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
-    if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
+    if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
             if gap > limit:
                 return True
             try:
-                later.clock.record_passed(earlier + limit)  # type: ignore[union-attr]
+                later.clock.record_passed(earlier + limit)
             except OverflowError:
                 return False  # past the year 9999: never
             return False
@@ -273,13 +284,13 @@ def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timed
 
 def elapsed_at_least(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier >= limit`."""
-    if later.__class__ is Instant and earlier.__class__ is datetime and limit.__class__ is timedelta and later.plain:
+    if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
             if gap >= limit:
                 return True
             try:
-                later.clock.record_reached(earlier + limit)  # type: ignore[union-attr]
+                later.clock.record_reached(earlier + limit)
             except OverflowError:
                 return False  # past the year 9999: never
             return False
