@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.gitio.errors import complaint, explain
+from muster.gitio.errors import LockedError, complaint, explain
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,19 @@ def test_what_is_said_of_it(stderr: str, message: str, hint: str) -> None:
 )
 def test_the_line_that_says_why(stderr: str, line: str) -> None:
     assert complaint(stderr, 7) == line
+
+
+@pytest.mark.parametrize(
+    ("stderr", "locked"),
+    [
+        ("error: cannot lock ref 'refs/heads/x': Unable to create '/f/.git/refs/heads/x.lock': File exists.", True),
+        ("error: cannot lock ref 'refs/heads/x': is at 1234 but expected 5678", True),
+        ("error: cannot lock ref 'refs/heads/x': Unable to create '/f/x.lock': Permission denied", False),
+        ("fatal: '/srv/locks/fleet' does not appear to be a git repository", False),
+    ],
+)
+def test_what_may_be_over_in_a_moment(stderr: str, *, locked: bool) -> None:
+    assert isinstance(explain("fetch", stderr, 128), LockedError) is locked
 
 
 def test_a_password_in_a_url_is_left_out() -> None:

@@ -22,6 +22,10 @@ class RepositoryError(Exception):
         super().__init__(self.message)
 
 
+class LockedError(RepositoryError):
+    """Another process is at work on the same files or refs: it may be over in a moment."""
+
+
 class UnreadableError(OSError):
     """The content of one object cannot be had: missing, damaged, or too large. Its siblings may be fine."""
 
@@ -33,10 +37,11 @@ class _Known:
     pattern: re.Pattern[str]
     message: str  # may use the pattern's groups; empty keeps git's own words
     hint: str
+    error: type[RepositoryError]
 
 
-def _known(pattern: str, message: str, hint: str) -> _Known:
-    return _Known(re.compile(pattern, re.IGNORECASE), message, hint)
+def _known(pattern: str, message: str, hint: str, error: type[RepositoryError] = RepositoryError) -> _Known:
+    return _Known(re.compile(pattern, re.IGNORECASE), message, hint, error)
 
 
 _KNOWN = (
@@ -49,6 +54,7 @@ _KNOWN = (
         r"unable to create '(?P<path>[^']*\.lock)': file exists",
         "another git process holds {path}",
         "wait for it to end; if it was killed, delete that file",
+        LockedError,
     ),
     _known(
         r"unknown repository extension|expected git repo version",
@@ -91,6 +97,7 @@ _KNOWN = (
         "check who owns the repository's files and what they permit",
     ),
     _known(r"corrupt|bad object|unable to read|missing blob|missing tree", "", "git fsck --full says what is damaged"),
+    _known(r"cannot lock ref|failed to lock|unable to lock", "", "", LockedError),
 )
 
 
@@ -105,7 +112,7 @@ def explain(command: str, stderr: str, status: int) -> RepositoryError:
         if found:
             groups = found.groupdict()
             message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
-            return RepositoryError(message, known.hint.format(**groups))
+            return known.error(message, known.hint.format(**groups))
     return RepositoryError(f"git {command}: {complaint(stderr, status)}")
 
 

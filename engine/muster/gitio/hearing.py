@@ -17,7 +17,7 @@ from typing import Final
 
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.config import remotes, upstream
-from muster.gitio.errors import RepositoryError
+from muster.gitio.errors import LockedError, RepositoryError
 from muster.gitio.push import LIMIT_SECONDS, fetch_agents, tracking
 from muster.gitio.repository import Repository, current_branch
 from muster.model.snapshot import Agents
@@ -167,9 +167,7 @@ def _fetch(repository: Repository, remote: str, limit_seconds: float) -> None:
     into = "refs/heads/" if _is_mirror(repository, remote) else None
     try:
         fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
-    except RepositoryError as error:
-        if "lock" not in error.message:
-            raise
+    except LockedError:
         fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
 
 
