@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.fleet.names import is_safe
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, LEASE, MANAGED_CLUSTER
-from muster.model.locations import SHARDS, derived_path
+from muster.model.locations import SHARDS, derived_path, is_safe
 
 NAMES = st.one_of(
     st.from_regex(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,20}", fullmatch=True),

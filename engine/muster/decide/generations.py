@@ -9,8 +9,6 @@ Fields of a cluster that are between people and the hub (its taints, whether it 
 generation all the same, because adapters answer for the one that they read in the object.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
@@ -22,7 +20,7 @@ from muster.fleet.view import View
 from muster.model.decision import Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, Kind
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, digest_of
 from muster.policy.adapters import is_deleting
 
 DIGEST = "muster.dev/spec-digest"
@@ -69,5 +67,4 @@ def wish_digest(spec: Tree, *, deleting: bool) -> str:
 
 def spec_digest(spec: Tree) -> str:
     """Return 12 hex digits that change when the spec's data does; formatting and comments do not count."""
-    canonical = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+    return digest_of(spec)[:12]

@@ -12,7 +12,6 @@ Requests of a cluster that was denied are approved by nobody; the policy `csr-de
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from muster.fleet.content import digest_of
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.fleet.places import place_of
@@ -20,7 +19,7 @@ from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which.
 DECIDED = ("status", "muster", "decided")

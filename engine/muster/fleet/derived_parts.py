@@ -12,12 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from muster.fleet import derived_messages as messages
-from muster.fleet.names import is_safe
 from muster.fleet.schemas import Gate, gate_for, load_schema
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, Kind
-from muster.model.locations import SHARDS, derived_path
+from muster.model.locations import SHARDS, derived_path, is_safe
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import At, Tree, dig
 from muster.yamlio.problem import Document

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from muster.fleet import messages
 from muster.fleet.foreign import foreign_objects
-from muster.fleet.names import is_safe
 from muster.fleet.nulls import without_nulls
 from muster.fleet.reading import Reading
 from muster.fleet.slips import incomplete, meant
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
+from muster.model.locations import is_safe
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig
 from muster.yamlio.problem import Document, Identity

@@ -4,6 +4,8 @@ A `Tree` is None, bool, int, float, str, a list of trees, or a dict from str to 
 loader (`muster.yamlio`) lets nothing else in. Trees are shared between objects and must never be mutated.
 """
 
+import hashlib
+import json
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = Any
@@ -30,3 +32,12 @@ def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
     """Return the mappings in the list at `path`; anything else counts as absent."""
     value = dig(tree, *path)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def digest_of(tree: Tree) -> str:
+    """Return a SHA-256 that changes when the data does; formatting, comments and the order of keys do not count.
+
+    It is whole, not cut short: others may have an interest in another content with the same digest.
+    """
+    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
-from muster.fleet.names import is_safe
 from muster.model.kinds import (
     ADAPTER_REPORT,
     ADD_ON_PLACEMENT_SCORE,
@@ -43,7 +42,7 @@ from muster.model.kinds import (
     Kind,
     kind_of,
 )
-from muster.model.locations import file_name
+from muster.model.locations import file_name, is_safe
 from muster.model.source import Part
 from muster.model.tree import Tree, dig, mapping_at
 

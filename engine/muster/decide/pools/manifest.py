@@ -6,15 +6,13 @@ template (it becomes stale instead); the timeouts alone do, because they say how
 cluster is.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from datetime import datetime
 
 from muster.decide.pools.model import HIVE, VERSION, Pool, PoolKey
 from muster.model.decision import Path
 from muster.model.times import format_time
-from muster.model.tree import Tree, mapping_at
+from muster.model.tree import Tree, digest_of, mapping_at
 
 TO_RUNNING = "powerstateTransitionToRunningTimeout"
 TO_HIBERNATING = "powerstateTransitionToHibernatingTimeout"
@@ -33,8 +31,7 @@ def version_of(spec: Tree) -> str:
     """
     parts = {name: spec.get(name) for name in _VERSIONED}
     parts["inventory"] = spec.get("inventory") is not None
-    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    return digest_of(parts)[:16]
 
 
 def newborn(pool: Pool, name: str, version: str, customization: str, now: datetime) -> Fields:

@@ -43,10 +43,10 @@ _MOST_FAILURES = 5
 _NO_HIBERNATION = ("openstack", "vsphere")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class World:
-    """What is the same for every pool of a run. `taken` are the names of clusters, also of those made in this pass;
-    `owners` who may use a cluster, by its name."""
+    """What the pools of a run share. Each pass writes what the next ones have to know into `ledger`, `stock`, `taken`
+    (the names of clusters) and `owners` (who may use a cluster, by its name)."""
 
     fleet: Fleet
     view: Survey
