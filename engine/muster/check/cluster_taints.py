@@ -6,7 +6,7 @@ Management lets one key stand twice.
 
 from collections.abc import Iterator
 
-from muster.fleet.adoption import Deciders
+from muster.fleet.deciders import Deciders
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of

@@ -10,24 +10,20 @@ Only an object as a hub serves it, spec and status in one document, has such a p
 on an agent's ref, is a report.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.deciders import Deciders
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
-from muster.fleet.vocabulary import NAMES, type_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
-    ACCEPTED,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     CLUSTER_POOL,
-    CLUSTER_TAINT_POLICY,
     CLUSTERS,
-    CONDITION_POLICY,
     CSR,
     KARMADA_CLUSTER,
     MANAGED_CLUSTER_SET,
@@ -35,14 +31,10 @@ from muster.model.kinds import (
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
     PLACEMENT_DECISION,
-    REMEDY,
-    TAINT_POLICY,
     Kind,
 )
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
-#: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
-_OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
 PROVISIONED = frozenset(("installed", "clusterMetadata"))
@@ -64,68 +56,6 @@ _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     CSR: ((), ("Approved", "Denied")),
     MULTI_CLUSTER_INGRESS: (("serviceLocations", "trafficBlockClusters"), ()),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Deciders:
-    """What the policies of a fleet decide of clusters.
-
-    `conditions` are condition types, `taints` kind, key, effect and value of taints; `latching` the ClusterTaintPolicy
-    that latches a taint, by key and effect; `remedies` who asks for an action: its name and clusters (None: all).
-    """
-
-    conditions: frozenset[str]
-    taints: frozenset[tuple[str, str, str, str]]
-    latching: Mapping[tuple[str, str], str]
-    remedies: Mapping[str, tuple[tuple[str, frozenset[str] | None], ...]]
-
-    @classmethod
-    def of(cls, objects: Mapping[ObjectId, Object]) -> "Deciders":
-        """Read the policies among a fleet's objects, and those of the bundle that it does not replace."""
-        known = {**builtin_objects(), **objects}
-        taints = {
-            (kind, *_identity(taint))
-            for obj in _of(known, TAINT_POLICY)
-            for kind in _kinds(obj)
-            for taint in mappings_at(obj.body, "spec", "taints")
-        }
-        latching = {
-            (str(taint.get("key")), str(taint.get("effect"))): obj.id.name
-            for obj in _of(known, CLUSTER_TAINT_POLICY)
-            for taint in mappings_at(obj.body, "spec", "taints")
-        }
-        remedies: dict[str, list[tuple[str, frozenset[str] | None]]] = {}
-        for obj in _of(known, REMEDY):
-            names = dig(obj.spec, "clusterAffinity", "clusterNames")
-            clusters = frozenset(map(str, names)) if isinstance(names, list) and names else None
-            for action in obj.spec.get("actions") or ():
-                remedies.setdefault(str(action), []).append((obj.id.name, clusters))
-        types = frozenset(type_of(obj) for obj in _of(known, CONDITION_POLICY))
-        return cls(
-            types | NAMES | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()}
-        )
-
-    def decide_taint(self, kind: Kind, taint: Tree) -> bool:
-        """Whether a taint in a cluster's file is a policy's: a hub's past, and nobody's wish.
-
-        One that a ClusterTaintPolicy may also add is where it says when it was added, which people do not write.
-        """
-        if not isinstance(taint, dict):
-            return False
-        key, effect, value = _identity(taint)
-        latched = kind is KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
-        return latched or (kind.name, key, effect, value) in self.taints
-
-
-def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
-    """The objects of a kind by id. Only these are sorted: policies are few, and a fleet's objects are many."""
-    ids = sorted(id_ for id_ in objects if kind.has(id_))
-    return (objects[id_] for id_ in ids)
-
-
-def _kinds(policy: Object) -> Iterable[str]:
-    kind = dig(policy.spec, "target", "kind")
-    return [kind] if isinstance(kind, str) else [cluster.name for cluster in CLUSTERS]
 
 
 def with_adopted(
@@ -245,10 +175,3 @@ def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
         return obj
     own = [taint for taint in taints if not deciders.decide_taint(obj.kind, taint)]
     return obj if len(own) == len(taints) else replace(obj, body={**obj.body, "spec": {**obj.spec, "taints": own}})
-
-
-def _identity(taint: Tree) -> tuple[str, str, str]:
-    return str(taint.get("key")), str(taint.get("effect")), str(taint.get("value") or "")
-
-
-__all__ = ["PROVISIONED", "Deciders", "decided_by_hub", "with_adopted"]

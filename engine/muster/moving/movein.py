@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from muster.fleet.adoption import Deciders
+from muster.fleet.deciders import Deciders
 from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object

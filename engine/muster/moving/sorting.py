@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from muster.fleet.adoption import PROVISIONED, Deciders, decided_by_hub
+from muster.fleet.adoption import PROVISIONED, decided_by_hub
 from muster.fleet.agent_fields import DECIDED_CONDITIONS
+from muster.fleet.deciders import Deciders
 from muster.fleet.derived import in_order
 from muster.fleet.derived_parts import countable
 from muster.fleet.merge import element_key

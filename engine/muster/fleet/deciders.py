@@ -1,0 +1,88 @@
+"""What the policies of a fleet decide of clusters, as their objects say, before any is compiled."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.objects import Object
+from muster.fleet.vocabulary import NAMES, type_of
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    ACCEPTED,
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    KARMADA_CLUSTER,
+    REMEDY,
+    TAINT_POLICY,
+    Kind,
+)
+from muster.model.tree import Tree, dig, mappings_at
+
+#: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
+_OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deciders:
+    """What the policies of a fleet decide of clusters.
+
+    `conditions` are condition types, `taints` kind, key, effect and value of taints; `latching` the ClusterTaintPolicy
+    that latches a taint, by key and effect; `remedies` who asks for an action: its name and clusters (None: all).
+    """
+
+    conditions: frozenset[str]
+    taints: frozenset[tuple[str, str, str, str]]
+    latching: Mapping[tuple[str, str], str]
+    remedies: Mapping[str, tuple[tuple[str, frozenset[str] | None], ...]]
+
+    @classmethod
+    def of(cls, objects: Mapping[ObjectId, Object]) -> "Deciders":
+        """Read the policies among a fleet's objects, and those of the bundle that it does not replace."""
+        taints = {
+            (kind, *_identity(taint))
+            for obj in _of(objects, TAINT_POLICY)
+            for kind in _kinds(obj)
+            for taint in mappings_at(obj.body, "spec", "taints")
+        }
+        latching = {
+            (str(taint.get("key")), str(taint.get("effect"))): obj.id.name
+            for obj in _of(objects, CLUSTER_TAINT_POLICY)
+            for taint in mappings_at(obj.body, "spec", "taints")
+        }
+        remedies: dict[str, list[tuple[str, frozenset[str] | None]]] = {}
+        for obj in _of(objects, REMEDY):
+            names = dig(obj.spec, "clusterAffinity", "clusterNames")
+            clusters = frozenset(map(str, names)) if isinstance(names, list) and names else None
+            for action in obj.spec.get("actions") or ():
+                remedies.setdefault(str(action), []).append((obj.id.name, clusters))
+        types = frozenset(type_of(obj) for obj in _of(objects, CONDITION_POLICY))
+        return cls(
+            types | NAMES | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()}
+        )
+
+    def decide_taint(self, kind: Kind, taint: Tree) -> bool:
+        """Whether a taint in a cluster's file is a policy's: a hub's past, and nobody's wish.
+
+        One that a ClusterTaintPolicy may also add is where it says when it was added, which people do not write.
+        """
+        if not isinstance(taint, dict):
+            return False
+        key, effect, value = _identity(taint)
+        latched = kind is KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
+        return latched or (kind.name, key, effect, value) in self.taints
+
+
+def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
+    """The objects of a kind by id, and those of the bundle that they do not replace."""
+    found = {id_: obj for source in (builtin_objects(), objects) for id_, obj in source.items() if kind.has(id_)}
+    return (found[id_] for id_ in sorted(found))
+
+
+def _kinds(policy: Object) -> Iterable[str]:
+    kind = dig(policy.spec, "target", "kind")
+    return [kind] if isinstance(kind, str) else [cluster.name for cluster in CLUSTERS]
+
+
+def _identity(taint: Tree) -> tuple[str, str, str]:
+    return str(taint.get("key")), str(taint.get("effect")), str(taint.get("value") or "")
