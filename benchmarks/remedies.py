@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.decide import disruption, remedies, wishes
+from muster.decide import budgets, remedies, wishes
 from muster.decide.context import Context
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
@@ -40,7 +40,7 @@ def main() -> None:
     decided = sum(1 for _ in remedies.stage(fleet, Context.of(fleet), NOW))
     print(f"  remedies     {time.perf_counter() - started:6.2f} s   {decided} decisions")
     started = time.perf_counter()
-    list(disruption.stage(fleet, Context.of(fleet).after(wishes.stage(fleet, Context.of(fleet), NOW)), NOW))
+    list(budgets.stage(fleet, Context.of(fleet).after(wishes.stage(fleet, Context.of(fleet), NOW)), NOW))
     print(f"  budgets      {time.perf_counter() - started:6.2f} s   asking every Remedy once more, to count")
     print("one changed cluster")
     for size in (clusters // 10, clusters, clusters * 3):

@@ -1,6 +1,6 @@
 """Allowances: what the budgets that hold let happen.
 
-Which budgets hold at present is decided once, by the stage `budgets` (`muster.decide.disruption`), and stands in the
+Which budgets hold at present is decided once, by the stage `budgets` (`muster.decide.budgets`), and stands in the
 Fleet's status; every stage that would cause a new effect asks here:
 
     context.allowance.holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.budgets import Budget, headline, in_service, labels_of, sound_override
+from muster.decide.population import headline, in_service, sound_override
 from muster.fleet.view import View
 from muster.model.decision import Because, Held
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.model.times import LAST, format_time, later, try_time
 from muster.model.tree import Tree, mappings_at
+from muster.policy.budgets import Budget, labels_of
 
 
 @dataclass(frozen=True, slots=True)

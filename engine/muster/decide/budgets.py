@@ -1,174 +1,223 @@
-"""Disruption budgets: whose new disruptive effects are held.
+"""Budgets: is too much of the fleet in trouble at once? Decided between conditions and their effects.
 
-A disruptive effect is a taint that a policy adds, a remedy action, a traffic block, or a pool's replacement of a
-cluster. Which budgets hold at present is decided by the stage `budgets` (`muster.decide.disruption`); what they let
-happen is said in `muster.decide.allowance`.
+A cluster is *disrupted* when a disruptive effect stands on it or is asked for. While more clusters are disrupted than a
+budget allows, and for its cooldown after that, new effects are held. When nearly nobody is heard of any more, the
+observer is the first suspect: the Fleet says since when, and what was the last thing received.
+
+A budget's past (over since, met since) lies in the Fleet's derived part and changes at transitions only.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 
-from muster.fleet.acceptance import is_left_alone
-from muster.fleet.builtin import builtin_objects
+from muster.decide import taints
+from muster.decide.allowance import Allowance, Holding, holdings
+from muster.decide.context import Context
+from muster.decide.population import fleet_id, headline, kept_clusters, population, sound_override
+from muster.decide.removals import EFFECT, held_removals
+from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
-from muster.fleet.view import View
+from muster.model.decision import Because, Decision, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import ACCEPTED, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER, is_cluster
-from muster.model.times import try_duration
-from muster.model.tree import Tree, dig, mapping_at
-from muster.policy.overrides import Override, override_of
-from muster.policy.selectors import LabelSelector
+from muster.model.times import earliest, format_time, try_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.budgets import Budget, budgets_of
+from muster.policy.ruled import Ruled
 
 #: Where the state of the budgets that hold lies, in the derived part of the Fleet.
 STATE = ("status", "muster", "budgets")
-#: The name of the Fleet that carries fleet-wide conditions where no repository names one.
-DEFAULT_FLEET = "fleet"
+HELD = "DisruptionHeld"
+SUSPECT = "ObserverSuspect"
+REMOVED = "RemovalHeld"
+_MOST_NAMED = 10
+_EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
+_BECAUSE = Because("budgets")
 
-#: On the derived part of a cluster that has never been available (`muster.decide.first_day`).
-NEVER_AVAILABLE = "muster.dev/never-available"
+
+def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
+    """Decide which budgets hold, what that allows, and what the Fleet says about it."""
+    budgets = budgets_of(fleet)
+    id_ = fleet_id(fleet)
+    past = _past(fleet, id_)
+    known = holdings(fleet.before(past, *STATE), budgets)
+    disrupted = context.disrupted.union(_kept_wishes(fleet))
+    groups = list(_groups(fleet, budgets))
+    found = [
+        holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
+    ]
+    yield _allowance(fleet, id_, budgets, found, now)
+    yield from _state(fleet, id_, found, now)
+    yield from _conditions(fleet, (id_, past), found, groups, now)
+
+
+def _allowance(
+    fleet: Ruled, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
+) -> Allowance:
+    """What may happen. A broken Fleet goes on to say what held at the last run, and that holds."""
+    override = sound_override(fleet, id_)
+    if override is not None and override.covers(now):
+        return Allowance(budgets, (), now)
+    kept = mapping_at({"muster": fleet.now(id_, *STATE[:2])}, "muster").get(STATE[2])
+    return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
+
+
+def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
+    """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
+    keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
+    for obj in kept_clusters(fleet):
+        body = fleet.previous.get(obj.id)
+        standing = {
+            key for key in taints.taints_by_key(obj.kind, body) if key[1] in taints.DISRUPTIVE and key[:2] in keys
+        }
+        muster = mapping_at(body, "status", "muster")
+        waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
+        if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):
+            yield obj.id
+
+
+def _past(fleet: Fleet, id_: ObjectId) -> ObjectId:
+    """The Fleet in whose derived part the last run left its state: another one, where the repository's was renamed."""
+    known = sorted(other for other in fleet.previous if (other.group, other.kind) == (id_.group, id_.kind))
+    return id_ if id_ in known or not known else known[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """A DisruptionBudget, read. `share` is in percent of the population where `most` is None, `share_removed` where
-    `most_removed` is."""
+class _Group:
+    """The clusters that a budget counts together: its population, or the part of it in one failure domain."""
 
-    id: ObjectId
-    selector: LabelSelector
-    domain_label: str
-    most: int | None
-    share: int
-    ignored: int
-    most_removed: int | None
-    share_removed: int
-    cooldown: timedelta
-    suspicious_share: int
-    min_backends: int
-    override: Override | None
+    budget: Budget
+    domain: str
+    members: tuple[Object, ...]
+    silent: tuple[Object, ...]
 
-    @classmethod
-    def parse(cls, obj: Object, spec: Mapping[str, Tree]) -> "Budget":
-        """Read a budget whose spec its schema has accepted; what it does not say takes the schema's defaults."""
-        most = spec.get("maxDisrupted", "55%")
-        removed = spec.get("maxRemoved", "10%")
-        cooldown = try_duration(spec.get("cooldown", "10m"))
-        return cls(
-            id=obj.id,
-            selector=LabelSelector.parse(spec.get("selector")),
-            domain_label=spec.get("domainLabel", ""),
-            most=most if isinstance(most, int) else None,
-            share=_percent(most),
-            ignored=spec.get("ignoreUpTo", 2),
-            most_removed=removed if isinstance(removed, int) else None,
-            share_removed=_percent(removed),
-            cooldown=timedelta(minutes=10) if cooldown is None else cooldown,
-            suspicious_share=_percent(spec.get("suspectObserverAt", "90%")),
-            min_backends=spec.get("minAvailableBackends", 0),
-            override=override_of(obj),
-        )
+    @property
+    def allowed(self) -> int:
+        """How many of them may be disrupted."""
+        return self.budget.allowed(len(self.members))
 
-    def allowed(self, population: int) -> int:
-        """How many of so many clusters may be disrupted; a share is rounded down."""
-        limit = self.most if self.most is not None else population * self.share // 100
-        return max(limit, self.ignored)
-
-    def removable(self, population: int) -> int:
-        """How many of so many clusters may be removed at once; a share is rounded down, and never less than two."""
-        return max(2, population * self.share_removed // 100) if self.most_removed is None else self.most_removed
-
-    def domain(self, obj: Object) -> str:
-        """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
-        return labels_of(obj).get(self.domain_label, "") if self.domain_label else ""
-
-    def counts(self, obj: Object) -> bool:
-        """Whether its selector takes in a cluster, which is in service."""
-        return self.selector.matches(labels_of(obj))
+    @property
+    def suspicious(self) -> bool:
+        """Whether so many are silent that it is more likely that muster does not hear them."""
+        silent = len(self.silent)
+        return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
 
 
-def labels_of(obj: Object) -> dict[str, str]:
-    """The labels of an object that may be broken: what is no text is left out."""
-    return {name: value for name, value in obj.labels.items() if isinstance(value, str)}
+def _groups(fleet: Ruled, budgets: Iterable[Budget]) -> Iterator[_Group]:
+    clusters = [(obj, headline(fleet, obj) == "Unknown") for obj in population(fleet)]
+    for budget in budgets:
+        by_domain: dict[str, list[tuple[Object, bool]]] = {}
+        for obj, silent in clusters:
+            if budget.counts(obj):
+                by_domain.setdefault(budget.domain(obj), []).append((obj, silent))
+        for domain, members in sorted(by_domain.items()):
+            unheard = tuple(obj for obj, silent in members if silent)
+            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard)
 
 
-def _percent(value: Tree) -> int:
-    return int(value.rstrip("%")) if isinstance(value, str) else 100
+def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
+    same = (holding for holding in known if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
+    return next(same, None)
 
 
-def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
-    """Return the budgets in force, by name.
-
-    A budget with an error in it is no licence: until it is mended, the built-in one of its name counts in its place,
-    else the defaults.
-    """
-    found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
-    for id_ in fleet.broken:
-        if DISRUPTION_BUDGET.has(id_) and id_ in fleet.objects:
-            builtin = builtin_objects().get(id_)
-            budget = Budget.parse(fleet.objects[id_], builtin.spec if builtin else {})
-            found.append(replace(budget, override=None))
-    return tuple(sorted(found, key=lambda budget: budget.id))
-
-
-def sound_override(view: View, id_: ObjectId) -> Override | None:
-    """What an object's annotation lets through; an object with an error in it lets nothing through."""
-    obj = view.objects.get(id_)
-    return override_of(obj) if obj is not None and id_ not in view.broken else None
+def _judge(group: _Group, disrupted: frozenset[ObjectId], before: Holding | None, now: datetime) -> Holding | None:
+    """Whether a budget holds in a group: while it is over, and until its cooldown has passed after that."""
+    count = sum(obj.id in disrupted for obj in group.members)
+    over = count > group.allowed or group.suspicious
+    if not over and before is None:
+        return None
+    holding = Holding(
+        group.budget, group.domain, count, len(group.members), group.allowed, group.suspicious,
+        since=before.since if before else now,
+        met=None if over or before is None else before.met or now,
+    )  # fmt: skip
+    return None if holding.until is not None and now >= holding.until else holding
 
 
-def fleet_id(view: View) -> ObjectId:
-    """The id of the Fleet whose status speaks for all clusters: the repository's, else the default one."""
-    own = sorted(id_ for id_ in view.objects if FLEET.has(id_))
-    return own[0] if own else FLEET.id(DEFAULT_FLEET)
+def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> Iterator[Decision]:
+    """The budgets that hold, as the next run needs to know them."""
+    if not found:
+        return
+    horizon = earliest(*(holding.until for holding in found), *_expiries(fleet, id_, found, now))
+    entries = [holding.entry() for holding in found]
+    if id_ in fleet.broken:
+        # The stage `kept` has decided the whole of status.muster: replace it as a whole.
+        value: Tree = {**mapping_at(fleet.previous.get(id_), *STATE[:2]), STATE[2]: entries}
+        yield Decision(id_, STATE[:2], value, _BECAUSE, horizon)
+    else:
+        yield Decision(id_, STATE, entries, _BECAUSE, horizon)
 
 
-def in_service(obj: Object) -> bool:
-    """Whether a cluster is part of the fleet: it was accepted (ManagedCluster) and is not being removed."""
-    if obj.deleting:
-        return False
-    return obj.id.kind != MANAGED_CLUSTER.name or obj.spec.get("hubAcceptsClient") is True
+def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
+    """When overrides end: from then on effects are held again."""
+    counted = (obj for obj in fleet.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
+    overrides = [*(sound_override(fleet, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
+    return [override.expiry for override in overrides if override is not None and override.covers(now)]
 
 
-def never_available(view: View, id_: ObjectId) -> bool:
-    """Whether a cluster has never been available, as the stage `first day` has decided."""
-    return NEVER_AVAILABLE in mapping_at({"annotations": view.now(id_, "metadata", "annotations")}, "annotations")
+def _conditions(
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], now: datetime
+) -> Iterator[Decision]:
+    override = sound_override(fleet, ids[0])
+    if found and override is not None and override.covers(now):
+        text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
+        yield from _condition(fleet, ids, HELD, ("False", "Overridden", text), now)
+    elif found:
+        reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
+        yield from _condition(fleet, ids, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
+    else:
+        yield from _condition(fleet, ids, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
+    removed = held_removals(fleet)
+    if removed:
+        names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
+        more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
+        text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
+        yield from _condition(fleet, ids, REMOVED, ("True", "TooManyRemoved", text), now)
+    else:
+        yield from _condition(fleet, ids, REMOVED, ("False", "NoneHeld", "No removal is held."), now)
+    suspicious = [group for group in groups if group.suspicious]
+    if suspicious:
+        text = " ".join(_suspicion(fleet, group) for group in suspicious)
+        yield from _condition(fleet, ids, SUSPECT, ("True", "NearlyAllSilent", text), now)
+    else:
+        yield from _condition(fleet, ids, SUSPECT, ("False", "ClustersHeard", "Clusters are heard of."), now)
 
 
-def is_counted(view: View, obj: Object) -> bool:
-    """Whether budgets count a cluster: it is in service, and was available at least once."""
-    return in_service(obj) and not never_available(view, obj.id)
+def _sentence(found: Iterable[Holding]) -> str:
+    return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in found)
 
 
-def population(view: View) -> tuple[Object, ...]:
-    """The clusters that budgets count, by id, the broken ones among them: a slip is no way out of a population."""
-    sound = (obj for obj in view.clusters() if is_counted(view, obj))
-    return tuple(sorted((*sound, *kept_clusters(view)), key=lambda obj: obj.id))
+def _suspicion(fleet: Fleet, group: _Group) -> str:
+    where = f" in {group.domain}" if group.domain else ""
+    count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
+    instant, name = _last_word(fleet, group.silent)
+    last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
+        "nothing was ever received from any of them"
+    )  # fmt: skip
+    return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
 
 
-def kept_clusters(view: View) -> Iterator[Object]:
-    """Yield the broken clusters that budgets count. Of one that its file has lost only what was derived is known."""
-    for id_ in view.broken:
-        if not is_cluster(id_) or never_available(view, id_):
-            continue
-        obj = view.objects.get(id_)
-        if obj is not None and "spec" in obj.body and not is_left_alone(id_, obj.parts, view.previous.get(id_)):
-            if in_service(obj):
-                yield obj
-        elif id_ in view.previous and was_in_service(view, id_):
-            yield obj or Object(id_, {}, ())
+def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
+    """The latest renewal among silent clusters. Those that are heard of would change it with every heartbeat."""
+    leases = leases_by_cluster(fleet)
+    renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
+    known = [(instant, name) for instant, name in renewals if instant is not None]
+    if not known:
+        return "", ""
+    instant = max(instant for instant, _ in known)
+    return format_time(instant), min(name for moment, name in known if moment == instant)
 
 
-def was_in_service(view: View, id_: ObjectId) -> bool:
-    """Whether the last run found a cluster accepted and not being removed, as far as what it derived tells."""
-    before = view.conditions_before(id_)
-    if "Deleting" in before:
-        return False
-    return id_.kind != MANAGED_CLUSTER.name or dig(before.get(ACCEPTED), "status") == "True"
-
-
-def headline(view: View, obj: Object) -> str:
-    """The status of the condition by which a cluster is judged; empty where it has none."""
-    decided = view.now(obj.id, "status", "conditions", (obj.kind.headline,))
-    status = dig(decided, "status")
-    return status if isinstance(status, str) else ""
+def _condition(
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], now: datetime
+) -> Iterator[Decision]:
+    """A condition appears with the first incident, and says from then on how things stand."""
+    (id_, past), (status, reason, message) = ids, verdict
+    before = fleet.conditions_before(past).get(type_)
+    if before is None and status == "False" and reason != "Overridden":
+        return
+    decided = condition(before, status=status, reason=reason, message=message, now=now)
+    path: Path = ("status", "conditions", (type_,))
+    yield Decision(id_, path, decided, _BECAUSE)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.budgets import headline
+from muster.decide.population import headline
 from muster.decide.registration import JOINED
 from muster.fleet.leases import lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object

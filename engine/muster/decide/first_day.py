@@ -12,8 +12,8 @@ protection in the middle of an outage.
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.budgets import NEVER_AVAILABLE, headline, in_service
 from muster.decide.context import Context
+from muster.decide.population import NEVER_AVAILABLE, headline, in_service
 from muster.decide.registration import JOINED
 from muster.fleet.faults import each
 from muster.fleet.objects import Object

@@ -8,8 +8,8 @@ See `muster.fleet.hearing`: without that record a checkout that has no agents' r
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.decide.budgets import fleet_id
 from muster.decide.context import Context
+from muster.decide.population import fleet_id
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.hearing import AGENT_REF
 from muster.fleet.view import View

@@ -18,8 +18,8 @@ from typing import TypeAlias
 
 from muster.decide import (
     add_ons,
+    budgets,
     conditions,
-    disruption,
     durations,
     finalizing,
     first_day,
@@ -101,7 +101,7 @@ STAGES: tuple[Stage, ...] = (
     Local("requests", requests.stage),
     Local("first day", first_day.stage),
     Local("wishes", wishes.stage),
-    Wide("budgets", disruption.stage),
+    Wide("budgets", budgets.stage),
     Local("taints", taints.stage),
     Local("taint policies", taint_policies.stage),
     Local("remedies", remedies.stage),

@@ -14,11 +14,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from muster import cel
-from muster.decide.budgets import in_service
 from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
+from muster.decide.population import in_service
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from muster.decide.budgets import Budget, budgets_of, fleet_id, in_service, kept_clusters, was_in_service
+from muster.decide.population import fleet_id, in_service, kept_clusters, was_in_service
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
@@ -24,6 +24,7 @@ from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
+from muster.policy.budgets import Budget, budgets_of
 from muster.policy.overrides import override_of
 
 #: How a held removal is called among the held effects.

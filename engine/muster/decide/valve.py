@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from muster.decide.budgets import fleet_id
 from muster.decide.context import Context, LeaseFloor
+from muster.decide.population import fleet_id
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.view import View
