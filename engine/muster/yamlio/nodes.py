@@ -1,7 +1,8 @@
 """A document as nodes with their places in the text: what positions and edits are computed from.
 
-Built from events on demand, with the loader's limits, and independent of it: the loader's trees carry no marks,
-since hardly any of them will ever be asked for. Broken documents give the part before the error.
+Built from events on demand, with the loader's limits, by a walk of its own: the loader's trees carry no marks, since
+hardly any of them will ever be asked for, and one walk for both would make three of the loader's own work. Broken
+documents give the part before the error.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
