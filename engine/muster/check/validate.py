@@ -23,13 +23,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    CLUSTER_DEPLOYMENT,
-    CLUSTER_TAINT_POLICY,
-    KARMADA_CLUSTER,
-    REMEDY,
-    is_cluster,
-)
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, REMEDY, is_cluster
 from muster.policy.admission.policies import compile_admissions
 from muster.policy.compiling import compile_placements, compile_policies
 from muster.policy.ruled import Ruled

@@ -15,11 +15,7 @@ from typing import Final
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    CONDITION_POLICY,
-    KARMADA_CLUSTER,
-    TARGETS,
-)
+from muster.model.kinds import CONDITION_POLICY, KARMADA_CLUSTER, TARGETS
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The built-in policies that decide the conditions, and the seed's names for these.

@@ -10,12 +10,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    ALL,
-    CLUSTER_DEPLOYMENT,
-    PLACEMENT_DECISION,
-    kind_of,
-)
+from muster.model.kinds import ALL, CLUSTER_DEPLOYMENT, PLACEMENT_DECISION, kind_of
 from muster.model.locations import derived_path
 from muster.model.source import Part
 from muster.model.tree import mapping_at

@@ -11,12 +11,7 @@ from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    ALL,
-    CONDITION_POLICY,
-    PLACEMENT,
-    REMEDY,
-)
+from muster.model.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY
 from muster.policy import messages
 from muster.policy.conditions import CONDITION_POLICIES, in_reading_order
 from muster.policy.environments import Bounds

@@ -22,10 +22,7 @@ from muster.fleet.missed.search import Search
 from muster.fleet.reading import Reading
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    CLUSTERS,
-    kind_of,
-)
+from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.snapshot import Snapshot, ignored_of, past_of
 from muster.model.source import Part
 from muster.model.tree import Tree

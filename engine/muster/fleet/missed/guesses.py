@@ -5,10 +5,7 @@ from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.missed.search import Search
 from muster.fleet.slips import Guess
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    Kind,
-    kind_of,
-)
+from muster.model.kinds import Kind, kind_of
 
 
 def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:

@@ -5,10 +5,7 @@ from pathlib import PurePosixPath
 
 from muster.fleet.missed.search import Search, read_again
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    CLUSTERS,
-    kind_of,
-)
+from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 
