@@ -84,7 +84,7 @@ def _said(fleet: Fleet, id_: ObjectId, path: str, bodies: tuple[Tree, Tree], run
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
     telling = [name for name in names if not name.endswith("Time")] or names
     obj = fleet.objects.get(id_)
-    place = Place(obj.parts[0].source.label, obj.parts[0].line, 1) if obj is not None else Place(path)
+    place = obj.parts[0].place if obj is not None else Place(path)
     return finding(
         UNREST,
         f"{id_} does not come to rest: at {format_time(run.now)} it goes back and forth between "

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding, path_text
+from muster.model.findings import path_text
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree, dig, mappings_at
 from muster.policy.remedies import ACTIONS, STATUSES
@@ -57,4 +57,4 @@ def _empty_values(obj: Object) -> Iterator[Finding]:
 
 
 def _warning(obj: Object, at: At, code: str, message: str, hint: str) -> Finding:
-    return finding(code, message, place_of(obj.parts, at), hint=hint, object_=obj.id)
+    return finding_at(obj, at, code, message, hint)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.fleet.schemas import is_sound
 from muster.model.finding import Finding
-from muster.model.findings import finding, path_text
+from muster.model.findings import path_text
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree
 
@@ -62,7 +62,7 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
 
 
 def _finding(obj: Object, code: str, path: At, message: str, hint: str) -> Finding:
-    return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
+    return finding_at(obj, path, code, message, hint)
 
 
 def _has_form(error: "ValidationError") -> bool:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from muster.fleet.fleet import Fleet
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.kinds import MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.model.tree import dig
 
@@ -16,19 +15,10 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
-            yield finding(
-                "MUS231",
-                f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect",
-                place_of(obj.parts, ("spec", "clusterSelector")),
-                hint=f'Remove it, or set the annotation {AUTO_UPDATE}: "false".',
-                object_=obj.id,
-            )
+            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
+            yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
         if obj.spec["clusterSet"] != obj.id.name:
-            yield finding(
-                "MUS232",
-                f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name",
-                place_of(obj.parts, ("spec", "clusterSet")),
-                hint="Give the binding the name of the set.",
-                object_=obj.id,
-            )
+            message = f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name"
+            yield finding_at(obj, ("spec", "clusterSet"), "MUS232", message, "Give the binding the name of the set.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at, place_of
 from muster.fleet.settings import Settings
 from muster.model.finding import Finding
 from muster.model.findings import finding
@@ -50,4 +50,4 @@ def _slips(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
 
 
 def _finding(obj: Object, code: str, index: int, message: str, hint: str) -> Finding:
-    return finding(code, message, place_of(obj.parts, ("spec", "taints", index)), hint=hint, object_=obj.id)
+    return finding_at(obj, ("spec", "taints", index), code, message, hint)

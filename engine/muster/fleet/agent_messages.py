@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
-from muster.model.findings import finding, path_text
+from muster.model.findings import finding, finding_of, path_text
 from muster.model.ids import ObjectId
 from muster.model.source import Part, Place
 
@@ -37,12 +37,11 @@ def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
     """A report that says what another part says already."""
     elsewhere = f" at {first}" if first else ""
     return _not_sent(
-        finding(
+        finding_of(
+            part,
             "MUS120",
             f"{path_text(path)} of {part.id} is also set{elsewhere}",
-            Place(part.source.label, part.line, 1),
-            hint="one file, one writer: let one of them say it",
-            object_=part.id,
+            "one file, one writer: let one of them say it",
         ),
         part.source.ref,
     )
@@ -62,48 +61,32 @@ def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
     )
 
 
-def undeclared(id_: ObjectId, part: Part) -> Finding:
+def undeclared(part: Part) -> Finding:
     """A cluster that only agents speak of."""
-    return finding(
-        "MUS107",
-        f"{id_} is reported here, but no file declares it with a spec",
-        Place(part.source.label, part.line, 1),
-        hint=f"commit a {id_.kind} named {id_.name!r} with a spec, or remove this file",
-        object_=id_,
-    )
+    message = f"{part.id} is reported here, but no file declares it with a spec"
+    hint = f"commit a {part.id.kind} named {part.id.name!r} with a spec, or remove this file"
+    return finding_of(part, "MUS107", message, hint)
 
 
-def departed(id_: ObjectId, part: Part) -> Finding:
+def departed(part: Part) -> Finding:
     """A cluster that people have removed and whose agent still speaks."""
-    return finding(
-        "MUS124",
-        f"{id_} was removed from the fleet, and its agent still speaks for it: nothing of that counts",
-        Place(part.source.label, part.line, 1),
-        hint=f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {id_.name}",
-        object_=id_,
-    )
+    message = f"{part.id} was removed from the fleet, and its agent still speaks for it: nothing of that counts"
+    hint = f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {part.id.name}"
+    return finding_of(part, "MUS124", message, hint)
 
 
 def refused_agent_part(part: Part, reason: str) -> Finding:
     """A part on an agent's ref that is not the agent's own."""
-    return finding(
-        "MUS106",
-        f"{part.id} on this agent's ref is refused: {reason}",
-        Place(part.source.label, part.line, 1),
-        hint="an agent writes the Lease, status, reports and requests of its own cluster only",
-        object_=part.id,
-    )
+    message = f"{part.id} on this agent's ref is refused: {reason}"
+    hint = "an agent writes the Lease, status, reports and requests of its own cluster only"
+    return finding_of(part, "MUS106", message, hint)
 
 
 def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
     """A field that an agent may not set, not even of its own cluster."""
-    return finding(
-        "MUS106",
-        f"the agent of {cluster} may not set {field} of {part.id}; it is ignored",
-        Place(part.source.label, part.line, 1),
-        hint=_ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository"),
-        object_=part.id,
-    )
+    message = f"the agent of {cluster} may not set {field} of {part.id}; it is ignored"
+    hint = _ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository")
+    return finding_of(part, "MUS106", message, hint)
 
 
 _ASK_A_PERSON = {
@@ -123,19 +106,14 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
     """Clusters whose refs counted at the last run, and could not be looked at here."""
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
-    return finding(
-        "MUS510",
-        f"{number} through refs that are not here, so nothing is decided about them: {names}",
-        hint="fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'",
-    )
+    message = f"{number} through refs that are not here, so nothing is decided about them: {names}"
+    hint = "fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'"
+    return finding("MUS510", message, hint=hint)
 
 
 def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:
     """A cluster that spoke through a ref, which is gone from where agents push."""
     follows = "its silence counts" if declared else "nothing else declares it"
-    return finding(
-        AGENT_GONE,
-        f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: {follows}",
-        hint="start its agent again, or remove the cluster's files if it has left the fleet",
-        object_=id_,
-    )
+    message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: {follows}"
+    hint = "start its agent again, or remove the cluster's files if it has left the fleet"
+    return finding(AGENT_GONE, message, hint=hint, object_=id_)

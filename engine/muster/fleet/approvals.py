@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
@@ -109,10 +108,10 @@ def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:
 def _other_request(obj: Object) -> Finding:
     message = f"the request of {obj.id} is not the one that was approved or denied, so that word does not count for it"
     hint = "look at the new request; to approve it, accept its cluster again, or write the condition anew"
-    return finding("MUS241", message, place_of(obj.parts, ("status", "conditions")), hint=hint, object_=obj.id)
+    return finding_at(obj, ("status", "conditions"), "MUS241", message, hint)
 
 
 def _denied_cluster(obj: Object, cluster: str) -> Finding:
     message = f"{obj.id} is approved, but cluster {cluster!r} was denied, so it is not"
     hint = f"accept the cluster (muster accept {cluster}), or remove the approval"
-    return finding("MUS242", message, place_of(obj.parts, ("status", "conditions")), hint=hint, object_=obj.id)
+    return finding_at(obj, ("status", "conditions"), "MUS242", message, hint)

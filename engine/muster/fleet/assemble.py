@@ -112,12 +112,12 @@ class _Joining:
     def add(self, id_: ObjectId, parts: Sequence[Part]) -> None:
         """Join the parts of an object, or say why it is none of the fleet's."""
         if id_ in self.alone and id_ not in self.broken and id_ not in self.kept:
-            self.findings.append(agent_messages.departed(id_, parts[0]))
+            self.findings.append(agent_messages.departed(parts[0]))
             self.departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
             return
         if id_ not in self.declared and id_ not in self.broken:
             if id_ not in self.kept:
-                self.findings.append(agent_messages.undeclared(id_, parts[0]))
+                self.findings.append(agent_messages.undeclared(parts[0]))
                 self.undeclared.add(id_)
                 return
             self.broken.add(id_)  # its agent is heard all the same

@@ -29,32 +29,23 @@ def skipped_derived(skip: Skipped) -> Finding:
 
 def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
     """A file under derived/ that does not parse."""
-    return finding(
-        "MUS501",
-        f"the derived file is damaged and will be written anew: {problem.message}",
-        Place(source.label, problem.line, problem.column),
-        hint="restore it with git checkout if the times of earlier transitions in it matter",
-    )
+    message = f"the derived file is damaged and will be written anew: {problem.message}"
+    hint = "restore it with git checkout if the times of earlier transitions in it matter"
+    return finding("MUS501", message, Place(source.label, problem.line, problem.column), hint=hint)
 
 
 def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
     """A document under derived/ that is no derived part, or lies in another file than muster writes it to."""
-    return finding(
-        "MUS502",
-        f"this does not count and will be removed: {reason}",
-        Place(source.label, document.line, 1),
-        hint="nothing under derived/ is written by hand; objects of yours belong anywhere else",
-    )
+    message = f"this does not count and will be removed: {reason}"
+    hint = "nothing under derived/ is written by hand; objects of yours belong anywhere else"
+    return finding("MUS502", message, Place(source.label, document.line, 1), hint=hint)
 
 
 def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
     """Something in a derived part that muster does not derive."""
-    return finding(
-        "MUS503",
-        f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}",
-        Place(source.label, document.line, 1),
-        hint="nothing under derived/ is written by hand; git checkout brings back what muster wrote",
-    )
+    message = f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}"
+    hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
+    return finding("MUS503", message, Place(source.label, document.line, 1), hint=hint)
 
 
 def strange_text(error: "ValidationError", path: At) -> str:
@@ -70,7 +61,7 @@ def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
     return finding(
         "MUS520",
         f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
-        Place(parts[0].source.label, parts[0].line, 1) if parts else Place(""),
+        parts[0].place if parts else Place(""),
         hint="make the object smaller: what is remembered of it has to fit into one file",
         object_=id_,
         severity=Severity.WARNING if parts and all(part.source.ref for part in parts) else None,

@@ -66,23 +66,15 @@ def guarded(doing: str, compute: Callable[[], Iterable[_T]], outcome: str) -> li
 def of_object(obj: Decidable, error: Exception) -> Finding:
     """The finding that muster failed on an object, which stands in the object's first file."""
     parts: tuple[Part, ...] = getattr(obj, "parts", ())
-    place = Place(parts[0].source.label, parts[0].line, 1) if parts else Place("")
-    return finding(
-        OF_OBJECT,
-        f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {told(error)}",
-        place,
-        hint=_REPORT,
-        object_=obj.id,
-    )
+    place = parts[0].place if parts else Place("")
+    message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {told(error)}"
+    return finding(OF_OBJECT, message, place, hint=_REPORT, object_=obj.id)
 
 
 def of_stage(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
     """The finding that muster failed in something that is about no single object."""
-    return finding(
-        OF_STAGE,
-        f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {told(error)}",
-        hint=_REPORT,
-    )
+    message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {told(error)}"
+    return finding(OF_STAGE, message, hint=_REPORT)
 
 
 def of_file(source: SourceFile, error: Exception) -> Finding:

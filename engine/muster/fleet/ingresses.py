@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.kinds import RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
 
@@ -73,10 +72,6 @@ def unserved(ingress: Object, located: Located, blocked: Collection[str]) -> Ite
     """Yield a warning for each Service of which every cluster is blocked: nobody serves it any more."""
     for service, clusters in sorted(located.clusters.items()):
         if clusters and set(clusters) <= set(blocked):
-            yield finding(
-                "MUS410",
-                f"every cluster that serves {service!r} gets no traffic: {', '.join(clusters)}",
-                place_of(ingress.parts, ("spec",)),
-                hint="a DisruptionBudget with minAvailableBackends: 1 keeps the last one serving",
-                object_=ingress.id,
-            )
+            message = f"every cluster that serves {service!r} gets no traffic: {', '.join(clusters)}"
+            hint = "a DisruptionBudget with minAvailableBackends: 1 keeps the last one serving"
+            yield finding_at(ingress, ("spec",), "MUS410", message, hint)

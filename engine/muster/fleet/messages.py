@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
-from muster.model.findings import finding, path_text
+from muster.model.findings import finding, finding_of, path_text
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
 from muster.model.names import did_you_mean
@@ -81,12 +81,9 @@ def skipped(skip: Skipped) -> Finding:
 
 def filtered(source: SourceFile) -> Finding:
     """A file that the repository holds only as what a git filter made of it."""
-    return finding(
-        "MUS130",
-        "the repository holds no YAML here but what a git filter (LFS or git-crypt) left in its place",
-        Place(source.label, 1, 1),
-        hint="take the file out of the filter in .gitattributes and add it again; or name it in .musterignore",
-    )
+    message = "the repository holds no YAML here but what a git filter (LFS or git-crypt) left in its place"
+    hint = "take the file out of the filter in .gitattributes and add it again; or name it in .musterignore"
+    return finding("MUS130", message, Place(source.label, 1, 1), hint=hint)
 
 
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
@@ -105,13 +102,10 @@ def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ou
 def fleet_not_obeyed(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """A Fleet with an error in it."""
     instead = "what the last run went by is" if remembered else "the defaults are"
-    return finding(
-        "MUS275",
-        f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published",
-        Place(parts[0].source.label, parts[0].line, 1) if parts else Place(""),
-        hint="mend the Fleet: its errors are named beside this",
-        object_=parts[0].id if parts else None,
-    )
+    message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
+    hint = "mend the Fleet: its errors are named beside this"
+    place = parts[0].place if parts else Place("")
+    return finding("MUS275", message, place, hint=hint, object_=parts[0].id if parts else None)
 
 
 def item_without_kind(source: SourceFile, document: Document, item: int) -> Finding:
@@ -172,13 +166,9 @@ def misspelt_list(origin: Origin, name: str) -> Finding:
 def bears_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
     """A document without `apiVersion` and `kind` that bears the name of an object that nothing declares any more."""
     names = ", ".join(map(str, ids))
-    return finding(
-        "MUS103",
-        f"the document has neither apiVersion nor kind, and nothing else declares {names}",
-        _at(origin),
-        hint="write both into it again, or remove the document with the object",
-        object_=ids[0],
-    )
+    message = f"the document has neither apiVersion nor kind, and nothing else declares {names}"
+    hint = "write both into it again, or remove the document with the object"
+    return finding("MUS103", message, _at(origin), hint=hint, object_=ids[0])
 
 
 _STATES = {
@@ -197,13 +187,9 @@ def missed(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> 
     named = ", ".join(str(id_) for id_ in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
     held = "held" if certain else "may have held"
-    return finding(
-        "MUS110",
-        f"the file {held} {named}{more}, and {_STATES.get(state, 'it was left out')}: nothing is removed",
-        Place(file),
-        hint="restore it; to remove an object, delete its file, or its document where the file holds others",
-        object_=ids[0],
-    )
+    message = f"the file {held} {named}{more}, and {_STATES.get(state, 'it was left out')}: nothing is removed"
+    hint = "restore it; to remove an object, delete its file, or its document where the file holds others"
+    return finding("MUS110", message, Place(file), hint=hint, object_=ids[0])
 
 
 _MOST_NAMED = 5
@@ -238,16 +224,11 @@ def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
 def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) -> Finding:
     """Two files that set the same field."""
     elsewhere = ", ".join(str(place) for place in others)
-    return finding(
-        "MUS101",
-        f"{path_text(path)} of {id_} is also set at {elsewhere}",
-        here,
-        hint="one file, one writer: remove the field from one of them",
-        object_=id_,
-    )
+    message = f"{path_text(path)} of {id_} is also set at {elsewhere}"
+    return finding("MUS101", message, here, hint="one file, one writer: remove the field from one of them", object_=id_)
 
 
-def second_fleet(part: Part, first: Place) -> Finding:
+def second_fleet(part: Part, first: Part) -> Finding:
     """More than one Fleet object."""
-    return finding("MUS108", f"a second Fleet object; the first is at {first}", Place(part.source.label, part.line, 1),
-                   hint="keep one Fleet per repository", object_=part.id)  # fmt: skip
+    message = f"a second Fleet object; the first is at {first.place}"
+    return finding_of(part, "MUS108", message, "keep one Fleet per repository")

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 
 from muster.fleet.merge import leaf_at
+from muster.fleet.objects import Object
 from muster.model.decision import Path
+from muster.model.finding import Finding
+from muster.model.findings import finding
 from muster.model.kinds import ListKeys, list_keys_of
 from muster.model.source import Part, Place
 from muster.model.tree import At, Tree
@@ -23,6 +26,11 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
         if len(steps) > best[0]:
             best = (len(steps), _locate(part, steps))
     return best[1]
+
+
+def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "") -> Finding:
+    """Return a finding about a field of an object, at the place where it is written."""
+    return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
 
 
 def places_of(parts: Iterable[Part], path: Path) -> list[Place]:

@@ -14,7 +14,6 @@ from muster.fleet.schemas import is_sound
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import FLEET
-from muster.model.source import Place
 from muster.model.tree import Tree, dig, mapping_at
 
 #: Where the derived part of the Fleet remembers what the last run went by.
@@ -110,8 +109,7 @@ def settings_of(
         return DEFAULTS, []
     findings = []
     for extra in fleets[1:]:
-        first = fleets[0].parts[0]
-        findings.append(messages.second_fleet(extra.parts[0], Place(first.source.label, first.line, 1)))
+        findings.append(messages.second_fleet(extra.parts[0], fleets[0].parts[0]))
     known = next((spec for id_ in recorded if (spec := mapping_at(previous[id_], *RECORD))), {})
     findings.append(messages.fleet_not_obeyed(fleets[0].parts if fleets else (), remembered=bool(known)))
     return Settings(known, obeyed=False), findings

@@ -7,7 +7,7 @@ from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.secrets import without_secrets
-from muster.model.source import Place
+from muster.model.source import Part, Place
 
 
 def finding(
@@ -28,6 +28,11 @@ def finding(
     return Finding(
         code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt
     )
+
+
+def finding_of(part: Part, code: str, message: str, hint: str = "") -> Finding:
+    """Return a finding about a document, at its beginning."""
+    return finding(code, message, part.place, hint=hint, object_=part.id)
 
 
 def path_text(path: Path | Sequence[str | int | tuple[str, ...]]) -> str:

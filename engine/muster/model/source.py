@@ -66,3 +66,8 @@ class Part:
     index: int = 0
     item: int | None = None
     line: int = 1
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return Place(self.source.label, self.line, 1)

@@ -1,54 +1,43 @@
 """All texts of moving in: what is not taken over as it stands, and why."""
 
 from muster.model.finding import Finding, Severity
-from muster.model.findings import finding
+from muster.model.findings import finding, finding_of
 from muster.model.ids import ObjectId
 from muster.model.source import Part, Place
 
 
 def no_object(place: Place) -> Finding:
     """A document that is no object."""
-    return finding(
-        "MUS103", "this document has no apiVersion and kind, so it was passed over", place,
-        hint="a dump is what kubectl get -o yaml prints; take other files out of the folder",
-        severity=Severity.WARNING,
-    )  # fmt: skip
+    message = "this document has no apiVersion and kind, so it was passed over"
+    hint = "a dump is what kubectl get -o yaml prints; take other files out of the folder"
+    return finding("MUS103", message, place, hint=hint, severity=Severity.WARNING)
 
 
 def withheld(part: Part, reason: str) -> Finding:
     """An object that is credentials, or cannot be told from them."""
-    return finding(
-        "MUS960", f"{part.id} was not imported: {reason}", _at(part),
-        hint="a repository never forgets: let a secret store deliver it, and import the object without it",
-        object_=part.id,
-    )  # fmt: skip
+    message = f"{part.id} was not imported: {reason}"
+    hint = "a repository never forgets: let a secret store deliver it, and import the object without it"
+    return finding_of(part, "MUS960", message, hint)
 
 
 def cleaned(part: Part, path: str) -> Finding:
     """A field of an object that held a credential."""
-    return finding(
-        "MUS960", f"{path} of {part.id} held a credential, which was left out", _at(part),
-        hint="a repository never forgets: let a secret store deliver it",
-        object_=part.id,
-    )  # fmt: skip
+    message = f"{path} of {part.id} held a credential, which was left out"
+    hint = "a repository never forgets: let a secret store deliver it"
+    return finding_of(part, "MUS960", message, hint)
 
 
 def twice(part: Part, first: Part) -> Finding:
     """An object of which a dump has two states."""
-    return finding(
-        "MUS961", f"{part.id} is in the dump twice and not the same: the state at {_at(first)} counts", _at(part),
-        hint="dump the hub at one instant, each kind once",
-        object_=part.id,
-    )  # fmt: skip
+    message = f"{part.id} is in the dump twice and not the same: the state at {first.place} counts"
+    return finding_of(part, "MUS961", message, "dump the hub at one instant, each kind once")
 
 
 def no_place(id_: ObjectId | None, path: str, reason: str) -> Finding:
     """A file that cannot be written."""
-    return finding(
-        "MUS962", f"{id_ or path} was not imported: {reason}", Place(path),
-        hint="make room for the file, and import again: what is there already is left as it is",
-        object_=id_,
-    )  # fmt: skip
+    message = f"{id_ or path} was not imported: {reason}"
+    hint = "make room for the file, and import again: what is there already is left as it is"
+    return finding("MUS962", message, Place(path), hint=hint, object_=id_)
 
 
 def inside(path: str) -> Finding:
@@ -59,13 +48,11 @@ def inside(path: str) -> Finding:
     )  # fmt: skip
 
 
-def elsewhere(id_: ObjectId, part: Part) -> Finding:
+def elsewhere(part: Part) -> Finding:
     """An object that was to be replaced and stands where no import would have put it."""
-    return finding(
-        "MUS964", f"{id_} stays as it is: it stands in {part.source.label}, which import did not write", _at(part),
-        hint="import replaces only files that hold nothing but the object; edit this one by hand",
-        object_=id_,
-    )  # fmt: skip
+    message = f"{part.id} stays as it is: it stands in {part.source.label}, which import did not write"
+    hint = "import replaces only files that hold nothing but the object; edit this one by hand"
+    return finding_of(part, "MUS964", message, hint)
 
 
 def unseen_secrets(names: list[str]) -> Finding:
@@ -74,7 +61,3 @@ def unseen_secrets(names: list[str]) -> Finding:
         "MUS965", f"imported pools need Secrets that muster cannot see: {', '.join(names)}",
         hint="name them in spec.pools.externalDependencies of the Fleet, or the pools make no clusters",
     )  # fmt: skip
-
-
-def _at(part: Part) -> Place:
-    return Place(part.source.label, part.line, 1)

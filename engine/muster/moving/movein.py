@@ -144,7 +144,7 @@ def _replace(
             if not reason:
                 created[path] = file_text(body)
     if left:
-        done.findings.append(messages.elsewhere(obj.id, next(iter(left.values()))))
+        done.findings.append(messages.elsewhere(next(iter(left.values()))))
         done.here.append(obj.id)
         return
     (done.imported if replaced or created else done.here).append(obj.id)

@@ -30,7 +30,7 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.source import Part
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import Tree, mapping_at, mappings_at
 
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
@@ -137,14 +137,6 @@ def _identity(body: Tree) -> dict[str, Tree]:
 
 def _conditions(body: Tree) -> list[Tree]:
     return mappings_at(body, "status", "conditions")
-
-
-def _put_conditions(body: Tree, conditions: list[Tree]) -> Tree:
-    if body is None or dig(body, "status", "conditions") is None:
-        return body
-    status = {name: value for name, value in body["status"].items() if name != "conditions"}
-    found = _put(body, "status", {**status, "conditions": conditions} if conditions else status)
-    return found if _says(found) else None
 
 
 def _put(body: Tree, name: str, section: Tree) -> Tree:

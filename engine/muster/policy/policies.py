@@ -11,9 +11,8 @@ from typing import Generic, TypedDict, TypeVar
 from muster import cel
 from muster.cel.types import DYN, Type
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
 from muster.model.names import did_you_mean
@@ -132,12 +131,8 @@ def _target_findings(obj: Object) -> list[Finding]:
     named: dict[At, Tree] = {("kind",): target["kind"]} if "kind" in target else {}
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
     return [
-        finding(
-            "MUS203",
-            f"no kind is called {name!r}",
-            place_of(obj.parts, ("spec", "target", *path)),
-            hint=did_you_mean(str(name), BY_NAME),
-            object_=obj.id,
+        finding_at(
+            obj, ("spec", "target", *path), "MUS203", f"no kind is called {name!r}", did_you_mean(str(name), BY_NAME)
         )
         for path, name in named.items()
         if name not in BY_NAME

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from muster.decide.pools.model import Claim, Cluster, PoolKey
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at, place_of
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.source import Place
@@ -19,20 +19,20 @@ def backing_off(failures: int, due: datetime | None) -> str:
 
 def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
     """A pool on a platform whose clusters cannot hibernate, that wants some to."""
-    return finding(
+    return finding_at(
+        obj,
+        ("spec", "runningCount"),
         "MUS260",
         f"{obj.id} keeps {running} of {size} clusters running. Hibernation is not supported on Openstack and VSphere. "
         "Must set runningCount==size.",
-        place_of(obj.parts, ("spec", "runningCount")),
-        hint=f"Set runningCount to {size}.",
-        object_=obj.id,
+        f"Set runningCount to {size}.",
     )
 
 
 def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
     """Clusters whose pool is gone."""
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    place = Place(some.parts[0].source.label, some.parts[0].line, 1) if some is not None else Place("")
+    place = some.parts[0].place if some is not None else Place("")
     return finding(
         "MUS261",
         f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",

@@ -8,9 +8,8 @@ from muster import cel
 from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding, Severity
-from muster.model.findings import finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
 from muster.model.names import did_you_mean
@@ -140,13 +139,8 @@ def _severity(actions: Iterable[str]) -> Severity:
 
 
 def _unknown(binding: Object, name: str, known: Iterable[str]) -> Finding:
-    return finding(
-        "MUS210",
-        f"{binding.id} binds ValidatingAdmissionPolicy {name!r}, which does not exist",
-        place_of(binding.parts, ("spec", "policyName")),
-        hint=did_you_mean(name, known),
-        object_=binding.id,
-    )
+    message = f"{binding.id} binds ValidatingAdmissionPolicy {name!r}, which does not exist"
+    return finding_at(binding, ("spec", "policyName"), "MUS210", message, did_you_mean(name, known))
 
 
 def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.policy.placements.request import Misconfigured, Request, read_request, wanted
 from muster.policy.placements.selectors import Predicate, compile_predicates
 
@@ -39,10 +38,6 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
 
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:
-    return finding(
-        "MUS230",
-        f"{obj.id} cannot be carried out: {error.message}",
-        place_of(obj.parts, ("spec", *error.path)),
-        hint="Until this is mended it keeps its last decisions.",
-        object_=obj.id,
-    )
+    message = f"{obj.id} cannot be carried out: {error.message}"
+    hint = "Until this is mended it keeps its last decisions."
+    return finding_at(obj, ("spec", *error.path), "MUS230", message, hint)
