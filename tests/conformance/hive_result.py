@@ -73,8 +73,8 @@ class Result:
     @property
     def hibernates_at(self) -> datetime | None:
         """When the cluster goes to sleep by itself."""
-        decision = self.run.fleet.decisions(self.id).get(("spec", "powerState"))
-        return None if decision is None else decision.horizon
+        wakes = (wake for wake in self.run.fleet.wakes if wake.object == self.id)
+        return next((wake.horizon for wake in wakes if wake.because.rule == "pools hibernateAfter"), None)
 
     @property
     def restless(self) -> bool:
@@ -83,8 +83,10 @@ class Result:
 
     def requeue(self) -> str | None:
         """When the object is looked at again on account of time alone."""
+        wakes = [wake for wake in self.run.fleet.wakes if wake.object == self.id]
         decisions = self.run.fleet.decisions(self.id).values()
-        ahead = [d.horizon for d in decisions if d.horizon is not None and d.horizon > self.now]
+        instants = [*(decision.horizon for decision in decisions), *(wake.horizon for wake in wakes)]
+        ahead = [instant for instant in instants if instant is not None and instant > self.now]
         return format_duration(min(ahead) - self.now) if ahead else None
 
 
