@@ -10,7 +10,7 @@ import pytest
 import muster
 from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
-from muster.check.awaited import AWAITED
+from muster.check.lints import AWAITED
 from muster.model.kinds import ALL
 from muster.model.times import parse_time
 from muster.model.tree import Tree

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from muster.fleet.deciders import Deciders
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at, place_of
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.tree import dig, mappings_at
@@ -43,5 +43,4 @@ def repeated_taints(obj: Object) -> Iterator[Finding]:
         before = first.setdefault((key, effect), index)
         if before != index:
             message = f"spec.taints[{index}] is {key}:{effect}, and so is spec.taints[{before}]"
-            place = place_of(obj.parts, ("spec", "taints", index))
-            yield finding("MUS239", message, place, hint="keep one of them", object_=obj.id)
+            yield finding_at(obj, ("spec", "taints", index), "MUS239", message, "keep one of them")

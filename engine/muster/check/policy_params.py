@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.kinds import CONDITION_POLICY, FLEET, PULSE_POLICY, TAINT_POLICY
 from muster.model.names import did_you_mean
 from muster.model.tree import mapping_at
@@ -32,5 +31,4 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, known: Iterable[str]) -> Finding:
-    place = place_of(settings.parts, ("spec", "policyParams", *at))
-    return finding("MUS210", message, place, hint=did_you_mean(name, known), object_=settings.id)
+    return finding_at(settings, ("spec", "policyParams", *at), "MUS210", message, did_you_mean(name, known))

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from muster.fleet.objects import Object
-from muster.fleet.places import finding_at, place_of
+from muster.fleet.places import finding_at
 from muster.fleet.settings import Settings
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.kinds import TAINT_EFFECTS
 from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree, mappings_at
@@ -40,13 +39,12 @@ def _slips(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
     operator = str(entry.get("operator"))
     if operator not in OPERATORS:
         message = f"the operator {operator!r} matches nothing; it is In or NotIn"
-        place = place_of(obj.parts, (*at, "operator"))
-        yield finding("MUS249", message, place, hint=did_you_mean(operator, OPERATORS), object_=obj.id)
+        yield finding_at(obj, (*at, "operator"), "MUS249", message, did_you_mean(operator, OPERATORS))
     for index, status in enumerate(entry.get("statusValues") or ()):
         if status not in STATUSES:
             message = f"no condition ever has the status {status!r}; it is True, False or Unknown"
-            place = place_of(obj.parts, (*at, "statusValues", index))
-            yield finding("MUS221", message, place, hint=did_you_mean(str(status), STATUSES), object_=obj.id)
+            hint = did_you_mean(str(status), STATUSES)
+            yield finding_at(obj, (*at, "statusValues", index), "MUS221", message, hint)
 
 
 def _finding(obj: Object, code: str, index: int, message: str, hint: str) -> Finding:

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from muster.fleet.objects import Object
-from muster.fleet.places import place_of
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.findings import finding
 from muster.model.names import did_you_mean, nearest
 from muster.policy.admission.matching import Match
 
@@ -32,5 +31,4 @@ def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: I
         candidates = tuple(known)
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
-    place = place_of(policy.parts, ("spec", "matchConstraints", "resourceRules"))
-    return finding("MUS321", f"{policy.id} {said}", place, hint=hint, object_=policy.id)
+    return finding_at(policy, ("spec", "matchConstraints", "resourceRules"), "MUS321", f"{policy.id} {said}", hint)

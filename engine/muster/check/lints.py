@@ -1,0 +1,63 @@
+"""What is wrong with objects that their schemas accept, told by looking at each alone: what is written has no effect.
+
+Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.places import finding_at
+from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
+from muster.model.finding import Finding
+from muster.model.kinds import CLUSTERS, CSR, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.model.tree import dig
+from muster.policy.csr import decoded
+from muster.policy.overrides import ALLOW_DISRUPTION, FORM, override_of
+
+#: Settings that the Fleet's schema has and nothing obeys yet, refused because one that is silently without effect is a
+#: false promise. Path within the spec -> what to do meanwhile.
+AWAITED: Final = {
+    ("derived", "branch"): "remove it: derived/ is written to the branch that is reconciled",
+    ("agents", "remotes"): "remove it: agents push to the repository that is reconciled, or a remote of it",
+}
+
+
+def awaited_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield an error for each setting that would have no effect."""
+    for obj in fleet.of(FLEET):
+        for path, hint in AWAITED.items():
+            if dig(obj.spec, *path):
+                yield finding_at(obj, ("spec", *path), "MUS276", f"spec.{'.'.join(path)} has no effect yet", hint)
+
+
+def set_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield what is wrong with the sets and bindings of a fleet; only a binding is broken by it."""
+    for obj in fleet.of(MANAGED_CLUSTER_SET):
+        written = dig(obj.spec, "clusterSelector")
+        if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
+            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
+            yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
+    for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
+        if obj.spec["clusterSet"] != obj.id.name:
+            message = f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name"
+            yield finding_at(obj, ("spec", "clusterSet"), "MUS232", message, "Give the binding the name of the set.")
+
+
+def override_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each annotation that has another form, and so lets nothing through."""
+    for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
+        if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
+            message = f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}"
+            hint = f"write it as {FORM!r}"
+            yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), "MUS222", message, hint)
+
+
+def request_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a finding for each request that nobody can read."""
+    for obj in fleet.of(CSR):
+        if error := decoded(obj)["error"]:
+            message = f"spec.request of {obj.id} cannot be decoded: {error}"
+            hint = "it is a PKCS #10 request, PEM in base64; it stays pending"
+            yield finding_at(obj, ("spec", "request"), "MUS240", message, hint)
