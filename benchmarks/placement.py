@@ -30,8 +30,8 @@ from muster.model.kinds import (
 )
 from muster.model.tree import Tree
 from muster.policy.compiling import compile_placements
+from muster.policy.in_force import NOTHING
 from muster.policy.ruled import Ruled
-from muster.policy.rules import NOTHING
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLUSTERS, PLACEMENTS = 10_000, 100

@@ -21,9 +21,9 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.model.kinds import MANAGED_CLUSTER, REMEDY
 from muster.model.tree import Tree
+from muster.policy.in_force import NOTHING
 from muster.policy.remedies import ConditionMatch, Remedy
 from muster.policy.ruled import Ruled
-from muster.policy.rules import NOTHING
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")

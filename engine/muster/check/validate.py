@@ -24,8 +24,8 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, REMEDY, is_cluster
 from muster.policy.admission.policies import compile_admissions
 from muster.policy.compiling import compile_placements, compile_policies
+from muster.policy.in_force import Compiled
 from muster.policy.ruled import Ruled
-from muster.policy.rules import Compiled
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.

@@ -33,7 +33,7 @@ _KEPT = Because("kept", text="a policy has an error, so the conditions that it m
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Statement:
     """What a policy says of an object: the condition's status, reason and message, the rule that said so, and the
     generation that it speaks of where that is another than the object's own. `must_last`: not damped already."""
 
@@ -71,21 +71,21 @@ def object_conditions(
     for policy in scopes.rules.compiled.conditions:
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
-        verdict = _judged(scopes, policy, base, obj, failures)
+        statement = _judged(scopes, policy, base, obj, failures)
         earlier = silent.pop(policy.type, None)
         horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
         path: Path = ("status", "conditions", (policy.type,))
-        if verdict is None:
+        if statement is None:
             silent[policy.type] = Decision(obj.id, path, None, Because(policy.label), horizon)
             continue
-        verdict, because, waiting = damped(scopes.view, policy, obj, verdict, now)
+        statement, because, waiting = damped(scopes.view, policy, obj, statement, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
             scopes.view.conditions_before(obj.id).get(policy.type),
-            status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
-            generation=generation if verdict.generation is None else verdict.generation,
+            status=statement.status, reason=statement.reason, message=statement.message, now=now,
+            generation=generation if statement.generation is None else statement.generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
         spoken.add(policy.type)
@@ -97,38 +97,38 @@ def object_conditions(
 
 def _judged(
     scopes: Scopes, policy: ConditionPolicy, base: dict[str, object], obj: Object, failures: Failures
-) -> Verdict | None:
+) -> Statement | None:
     """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
     scopes.clock.reset()
     try:
         return judge(policy, scopes.for_policy(policy, base), scopes.clock)
     except PolicyFailure as failure:
         failures.add(policy, failure, obj.id)
-        return Verdict("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
+        return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
 
 
 def damped(
-    view: View, policy: ConditionPolicy, obj: Object, verdict: Verdict, now: datetime
-) -> tuple[Verdict, Because, Decision | None]:
-    """The verdict that counts, why, and what is remembered while a new outcome has not lasted long enough."""
-    because = Because(f"{policy.label}#{verdict.rule}")
-    if not verdict.must_last:
-        return verdict, because, None
+    view: View, policy: ConditionPolicy, obj: Object, statement: Statement, now: datetime
+) -> tuple[Statement, Because, Decision | None]:
+    """The statement that counts, why, and what is remembered while a new outcome has not lasted long enough."""
+    because = Because(f"{policy.label}#{statement.rule}")
+    if not statement.must_last:
+        return statement, because, None
     current = view.conditions_before(obj.id).get(policy.type)
     known = view.before(obj.id, *map(str, PENDING), policy.type)
-    waiting = pending(policy, verdict.status, verdict.reason, current=current, known=known, now=now)
+    waiting = pending(policy, statement.status, statement.reason, current=current, known=known, now=now)
     if waiting is None or current is None:
-        return verdict, because, None
+        return statement, because, None
     remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
     why = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until or LAST)}")
-    return _as_it_was(current, verdict), why, remembered
+    return _as_it_was(current, statement), why, remembered
 
 
-def _as_it_was(current: Tree, verdict: Verdict) -> Verdict:
+def _as_it_was(current: Tree, statement: Statement) -> Statement:
     """The condition as it stands, while a new outcome has not lasted long enough."""
-    generation = None if verdict.generation is None else current.get("observedGeneration")
+    generation = None if statement.generation is None else current.get("observedGeneration")
     reason, message = current.get("reason", ""), current.get("message", "")
-    return Verdict(current["status"], reason, message, verdict.rule, generation)
+    return Statement(current["status"], reason, message, statement.rule, generation)
 
 
 def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
@@ -139,17 +139,17 @@ def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[
             yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
 
 
-def judge(policy: ConditionPolicy, scope: PolicyScope, clock: cel.Clock) -> Verdict | None:
+def judge(policy: ConditionPolicy, scope: PolicyScope, clock: cel.Clock) -> Statement | None:
     """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
     if not guards_hold(policy.guards, scope, clock):
         return None
     for rule in policy.rules:
         if rule.when is None or holds(rule.when, scope, clock, rule.name, (*rule.at, "when")):
-            verdict = _verdict(rule, scope, clock)
-            if policy.hold_when is None or verdict.status not in policy.hold_for:
-                return verdict
+            statement = _statement(rule, scope, clock)
+            if policy.hold_when is None or statement.status not in policy.hold_for:
+                return statement
             held = holds(policy.hold_when, scope, clock, HOLD_WHEN, ("spec", HOLD_WHEN))
-            return replace(verdict, must_last=held)
+            return replace(statement, must_last=held)
     return None
 
 
@@ -166,7 +166,7 @@ def holds(program: cel.Program, scope: PolicyScope, clock: cel.Clock, rule: str,
     return value
 
 
-def _verdict(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> Verdict:
+def _statement(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> Statement:
     status, reason, message = (
         _text(text, scope, clock, rule.name, (*rule.at, f"{name}Expression"))
         for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
@@ -174,7 +174,7 @@ def _verdict(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> Verdict:
     if status not in ("True", "False", "Unknown"):
         error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
         raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
-    return Verdict(status, reason, message, rule.name, _generation(rule, scope, clock))
+    return Statement(status, reason, message, rule.name, _generation(rule, scope, clock))
 
 
 def _generation(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> int | None:

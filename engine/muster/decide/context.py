@@ -28,8 +28,8 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.published import Memory
+from muster.policy.in_force import InForce
 from muster.policy.ruled import Ruled
-from muster.policy.rules import Rules
 from muster.policy.taint_policies import ClusterTaintPolicy, taint_policies
 
 
@@ -65,7 +65,7 @@ class Context:
     whether any kind requires one, or any has reported.
     """
 
-    rules: Rules
+    rules: InForce
     cluster_taints: tuple[ClusterTaintPolicy, ...]
     shared: View
     fresh: bool

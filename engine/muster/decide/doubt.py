@@ -22,7 +22,7 @@ from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
-from muster.policy.rules import Rules
+from muster.policy.in_force import InForce
 from muster.policy.staleness import expiry
 
 
@@ -37,7 +37,7 @@ class Doubts:
     factor: int
 
     @classmethod
-    def of(cls, view: View, rules: Rules, now: datetime) -> "Doubts":
+    def of(cls, view: View, rules: InForce, now: datetime) -> "Doubts":
         """Prepare for the clusters of a view at an instant."""
         return cls(view, now, leases_by_cluster(view), rules.grace)
 

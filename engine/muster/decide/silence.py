@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from muster.decide.conditions import Verdict, damped, judge
+from muster.decide.conditions import Statement, damped, judge
 from muster.decide.context import Context
 from muster.decide.failures import PolicyFailure
 from muster.decide.transitions import condition
@@ -32,7 +32,7 @@ from muster.policy.conditions import ConditionPolicy
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
 
-SILENT: Final = Verdict("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", "silence")
+SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", "silence")
 #: What a policy says that looks at the lease.
 _LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
 
@@ -79,21 +79,21 @@ def _conditions(
             continue
         scopes.clock.reset()
         try:
-            verdict = judge(policy, scopes.for_policy(policy, base), scopes.clock)
+            statement = judge(policy, scopes.for_policy(policy, base), scopes.clock)
         except PolicyFailure:
-            verdict = SILENT if expired else None
+            statement = SILENT if expired else None
         horizon = earliest(scopes.clock.horizon, None if expired else until)
         # What was reported may stand in the very file that is broken: then only silence is news.
-        if verdict is None or not (policy.type in reported or expired or before.get("status") != "True"):
+        if statement is None or not (policy.type in reported or expired or before.get("status") != "True"):
             value = {name: field for name, field in before.items() if name != "type"}
             yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, Because("kept"), horizon)
             continue
-        verdict, because, waiting = damped(view, policy, obj, verdict, now)
+        statement, because, waiting = damped(view, policy, obj, statement, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
-            before, status=verdict.status, reason=verdict.reason, message=verdict.message, now=now,
+            before, status=statement.status, reason=statement.reason, message=statement.message, now=now,
             generation=before.get("observedGeneration"),
         )  # fmt: skip
         yield Decision(obj.id, ("status", "conditions", (policy.type,)), decided, because, horizon)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.model.kinds import ALL
-from muster.policy.rules import NOTHING, Compiled, Rules
+from muster.policy.in_force import NOTHING, Compiled, InForce
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class Ruled(Fleet):
         return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> InForce:
         """What rules every object of it alike."""
-        return Rules(self.settings, self.compiled, grace_factor(self), {kind: len(self.of(kind)) for kind in ALL})
+        return InForce(self.settings, self.compiled, grace_factor(self), {kind: len(self.of(kind)) for kind in ALL})

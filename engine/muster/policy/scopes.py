@@ -8,9 +8,9 @@ from muster import cel
 from muster.fleet.leases import effective_leases
 from muster.fleet.view import View
 from muster.policy.adapters import Adapters
+from muster.policy.in_force import InForce
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import Policy
-from muster.policy.rules import Rules
 from muster.policy.variables import Sight
 
 
@@ -18,10 +18,10 @@ from muster.policy.variables import Sight
 class Scopes(Sight):
     """Makes the scopes of one stage."""
 
-    rules: Rules
+    rules: InForce
 
     @classmethod
-    def of(cls, view: View, rules: Rules, now: datetime) -> "Scopes":
+    def of(cls, view: View, rules: InForce, now: datetime) -> "Scopes":
         """Prepare for the objects of a view at an instant."""
         adapters = Adapters.of(view, rules.settings)
         return cls(view, rules.settings, cel.Clock(now), effective_leases(view), rules.grace, adapters, rules)

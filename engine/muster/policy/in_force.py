@@ -1,4 +1,4 @@
-"""Rules: what rules every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
+"""What is in force for every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ NOTHING = Compiled((), (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class InForce:
     """The settings and policies in force.
 
     `grace`: for how many durations of its lease a cluster may be silent. `counts`: how many sound objects of each kind
