@@ -17,6 +17,7 @@ from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Severity
 from muster.policy.ruled import Ruled
+from muster.policy.taint_policies import ClusterTaintPolicy, taint_policies
 from tests.support.example import EXAMPLE, NOON
 
 LATER = NOON + timedelta(days=1)  # by then, all leases have run out: every cluster changes
@@ -111,10 +112,10 @@ def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monk
 def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that looks at all objects together does not know on which it failed."""
 
-    def planted(fleet: Ruled, context: Context, now: datetime) -> list[Outcome]:
+    def planted(fleet: Ruled, shared: Context, now: datetime) -> list[Outcome]:
         assert "prod-us-2" not in {obj.id.name for obj in fleet.clusters()}
         assert "shop" not in {obj.id.name for obj in fleet.of(*fleet_kinds())}
-        return list(placements.stage(fleet, context, now))
+        return list(placements.stage(fleet, shared, now))
 
     plant(monkeypatch, "placements", planted)
     run = evaluate_snapshot(example(), LATER)
@@ -140,6 +141,22 @@ def test_without_budgets_nothing_is_let_through(name: str, monkeypatch: pytest.M
     plant(monkeypatch, name, planted)
     run = evaluate_snapshot(example(), LATER)
     assert run.files == {}
+
+
+def test_where_nothing_can_be_prepared_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is the same for all objects is looked up before any is decided: its fault is no single object's."""
+
+    def planted(fleet: Ruled) -> tuple[ClusterTaintPolicy, ...]:
+        if fleet.clusters():
+            raise KeyError(SECRET)
+        return taint_policies(fleet)
+
+    monkeypatch.setattr("muster.decide.context.taint_policies", planted)
+    run = evaluate_snapshot(example(), LATER)
+    assert run.files == {}
+    (told,) = [one for one in run.findings if one.code == "MUS491"]
+    assert "while preparing to decide" in told.message
+    assert SECRET not in told.message
 
 
 def test_a_file_that_cannot_be_written_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,13 @@ def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
 
 def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Ruled:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
-    before, context = fleet, Context.of(fleet)
+    before = fleet
+    try:
+        context = Context.of(fleet)
+    except Exception as error:
+        if fleet.objects.keys() <= fleet.broken:
+            raise
+        return _all_broken(before, [faults.of_stage("preparing to decide", error)])
     for stage in STAGES:
         try:
             outcomes = list(stage.decide(fleet, context, now))
