@@ -15,6 +15,7 @@ from typing import Final
 
 from muster.decide.context import Context
 from muster.decide.generations import DIGEST
+from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
 from muster.fleet.leases import (
     DEFAULT_SECONDS,
@@ -41,7 +42,7 @@ _LONGEST: Final = 10_000_000  # seconds of an old duration; what is longer was n
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what the agents of accepted clusters have to know of their leases."""
     leases, factor = leases_by_cluster(view), context.rules.grace
-    accepted = (obj for obj in view.of(MANAGED_CLUSTER) if obj.spec.get("hubAcceptsClient") is True)
+    accepted = (obj for obj in view.of(MANAGED_CLUSTER) if is_accepted(obj))
     yield from each(accepted, lambda obj: _told(view, obj, leases.get(obj.id.name), factor, now))
 
 

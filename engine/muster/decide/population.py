@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.fleet.acceptance import is_left_alone
+from muster.fleet.acceptance import is_accepted, is_left_alone
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
@@ -32,7 +32,7 @@ def in_service(obj: Object) -> bool:
     """Whether a cluster is part of the fleet: it was accepted (ManagedCluster) and is not being removed."""
     if obj.deleting:
         return False
-    return obj.id.kind != MANAGED_CLUSTER.name or obj.spec.get("hubAcceptsClient") is True
+    return obj.id.kind != MANAGED_CLUSTER.name or is_accepted(obj)
 
 
 def never_available(view: View, id_: ObjectId) -> bool:

@@ -15,7 +15,7 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.decide.silence import kept_clusters
 from muster.decide.transitions import condition
-from muster.fleet.acceptance import ACCEPTED_ON, automatic
+from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
 from muster.fleet.faults import each
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
@@ -55,7 +55,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 
 def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
     before = view.conditions_before(obj.id).get(ACCEPTED)
-    if obj.spec.get("hubAcceptsClient") is True:
+    if is_accepted(obj):
         status, reason, message = "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"
     elif before is not None and before.get("status") == "True":
         status, reason, message = "False", "HubClusterAdminDenied", "Denied by hub cluster admin"
@@ -85,7 +85,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime) -> Iterator[Dec
     spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
     if reported is not None or (before is None and not spoke):
         return
-    if before is None and obj.spec.get("hubAcceptsClient") is not True:
+    if before is None and not is_accepted(obj):
         return
     decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _BECAUSE)

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from muster.decide.context import Context, LeaseFloor
 from muster.decide.population import fleet_id
+from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -50,11 +51,6 @@ def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision
     for obj in view.of(MANAGED_CLUSTER):
         if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.lease_floor:
             yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, _BECAUSE)
-
-
-def is_accepted(obj: Object) -> bool:
-    """Whether people let a ManagedCluster in."""
-    return obj.spec.get("hubAcceptsClient") is True
 
 
 def _least(fleet: Ruled, clusters: Iterable[Object], limit: float) -> int:

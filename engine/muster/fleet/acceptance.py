@@ -68,3 +68,8 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: C
 def _answered(obj: Object) -> bool:
     """Whether a person has said yes or no."""
     return any(not part.source.ref and dig(part.body, "spec", _FIELD) is not None for part in obj.parts)
+
+
+def is_accepted(obj: Object) -> bool:
+    """Whether people let a ManagedCluster in."""
+    return obj.spec.get(_FIELD) is True

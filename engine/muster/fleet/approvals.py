@@ -12,6 +12,7 @@ Requests of a cluster that was denied are approved by nobody; the policy `csr-de
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.fleet.places import finding_at
@@ -92,7 +93,7 @@ def with_bound_decisions(
 def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:
     """Whether a cluster was in the fleet and is not accepted any more."""
     obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
-    accepted = obj is not None and obj.spec.get("hubAcceptsClient") is True
+    accepted = obj is not None and is_accepted(obj)
     return not accepted and ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
 
 

@@ -22,18 +22,15 @@ _SINCE = "last_transition_time"
 RULE = "reports"
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The report of an adapter that counts: which AdapterReport carried it, its payload, and when the adapter's first
-    report was made."""
+class Payload:
+    """What an adapter's payload says, which satisfies the schema of AdapterReport."""
 
-    holder: ObjectId
+    __slots__ = ()
     spec: Tree
-    created: str
 
     @property
     def generation(self) -> int:
-        """The generation that it speaks of."""
+        """The generation that the adapter worked on."""
         value: int = self.spec["observed_generation"]
         return value
 
@@ -41,6 +38,16 @@ class Accepted:
     def time(self) -> datetime:
         """When the adapter looked."""
         return parse_time(self.spec["observed_time"])
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Payload):
+    """The report of an adapter that counts: which AdapterReport carried it, its payload, and when the adapter's first
+    report was made."""
+
+    holder: ObjectId
+    spec: Tree
+    created: str
 
     @property
     def target(self) -> ObjectId:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from muster.decide.placements.quantities import approximate
 from muster.decide.sets import Sets, cluster_labels
+from muster.fleet.acceptance import is_accepted
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
@@ -24,7 +25,7 @@ from muster.policy.placements import ClusterView, Taint
 
 def is_candidate(obj: Object) -> bool:
     """Whether a sound cluster may be chosen at all."""
-    return obj.spec.get("hubAcceptsClient") is True and not obj.deleting
+    return is_accepted(obj) and not obj.deleting
 
 
 @dataclass(frozen=True, slots=True)

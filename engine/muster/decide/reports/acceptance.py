@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from muster.fleet.reports import Accepted, same_report
-from muster.model.times import format_duration, later, parse_time, second_at
+from muster.fleet.reports import Accepted, Payload, same_report
+from muster.model.times import format_duration, later, second_at
 from muster.model.tree import Tree
 
 ACCEPTED = "Accepted"
@@ -48,22 +48,11 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Payload):
     """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in."""
 
     spec: Tree
     namespace: str
-
-    @property
-    def generation(self) -> int:
-        """The generation that the adapter worked on."""
-        value: int = self.spec["observed_generation"]
-        return value
-
-    @property
-    def time(self) -> datetime:
-        """When the adapter looked."""
-        return parse_time(self.spec["observed_time"])
 
     def status(self, type_: str) -> str | None:
         """The status of a condition; None where the report has none of that type."""
