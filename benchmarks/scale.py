@@ -1,0 +1,168 @@
+"""What whole runs cost in fleets of growing size: processor time of whole processes, as ratios within one run.
+
+python -m benchmarks.scale [--clusters N,N...] [--repeats N] [--rows NAME,NAME...]
+
+A row of `ROWS` is a name, what is prepared, the command that is measured, and the row by which it is divided. Each size
+has one derived fleet (`benchmarks.fleets`) at rest in a packed bare repository; every measurement begins with a copy of
+it, so that none sees what another left behind. Measured are a process and all that it started and waited for (`wait4`);
+of the repeats, which go through the rows in turn, the least counts.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import fleets
+from muster.model.times import format_time
+
+_AT_REST = format_time(fleets.NOON)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where one measurement takes place: a copy of the fleet, and what muster keeps outside of repositories.
+
+    `cache` has the compiled expressions of earlier runs in it, and nothing of the fleet.
+    """
+
+    repository: Path
+    cache: Path
+    clusters: int
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of every command."""
+        return {**os.environ, "MUSTER_CACHE_DIR": str(self.cache), "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
+
+    def run(self, command: list[str]) -> None:
+        """Run a command that has to succeed."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+Command = Callable[[Scene], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. `prepare` is not measured; `per` is the row by which the figure is divided."""
+
+    name: str
+    prepare: Callable[[Scene], None]
+    command: Command
+    per: str
+
+
+class Cost(NamedTuple):
+    """What a command took, in seconds, and the most memory of its processes, in MiB."""
+
+    cpu: float
+    wall: float
+    memory: float
+
+
+def muster(*arguments: str) -> list[str]:
+    """The command line of a verb."""
+    return [sys.executable, "-m", "muster", *arguments]
+
+
+def _reconcile(scene: Scene) -> list[str]:
+    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST)
+
+
+def _floor(scene: Scene) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.floor", str(scene.repository)]
+
+
+def _nothing(scene: Scene) -> None:
+    """The fleet as it is, and nothing kept of earlier runs over it."""
+
+
+ROWS: tuple[Row, ...] = (
+    Row("floor", _nothing, _floor, per="floor"),
+    Row("cold", _nothing, _reconcile, per="floor"),
+)
+
+
+def derived_fleet(directory: Path, clusters: int, placements: int) -> Scene:
+    """Make a fleet and reconcile it until it rests; its compiled expressions are in the cache."""
+    scene = Scene(directory / "fleet.git", directory / "cache", clusters)
+    fleets.create(scene.repository, clusters, placements)
+    kept = Scene(scene.repository, directory / "elsewhere", clusters)  # what is kept of this fleet is of no use later
+    kept.run(_reconcile(kept))
+    fleets.pack(scene.repository)
+    tiny = Scene(directory / "tiny.git", scene.cache, 1)
+    fleets.create(tiny.repository, 1)
+    tiny.run(_reconcile(tiny))
+    return scene
+
+
+def measure(row: Row, scene: Scene) -> Cost:
+    """Measure a row once, on a copy of the scene."""
+    with tempfile.TemporaryDirectory() as copy:
+        own = Scene(Path(copy) / "fleet.git", Path(copy) / "cache", scene.clusters)
+        shutil.copytree(scene.repository, own.repository)
+        shutil.copytree(scene.cache, own.cache)
+        row.prepare(own)
+        command = row.command(own)
+        started = time.perf_counter()
+        process = subprocess.Popen(command, env=own.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - started
+    if process.returncode:
+        sys.exit(f"{row.name}: {process.returncode}\n{said.decode()}")
+    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+
+
+def table(rows: tuple[Row, ...], clusters: int, placements: int, repeats: int) -> dict[str, Cost]:
+    """Measure the rows over one fleet in turn, so that the machine's moods meet them alike; the least of each."""
+    least: dict[str, Cost] = {}
+    with tempfile.TemporaryDirectory() as directory:
+        scene = derived_fleet(Path(directory), clusters, placements)
+        for _ in range(repeats):
+            for row in rows:
+                cost = measure(row, scene)
+                known = least.get(row.name, cost)
+                least[row.name] = Cost(*map(min, cost, known))
+    return least
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clusters", default="1000,2000", help="sizes of fleets  [default: 1000,2000]")
+    parser.add_argument("--placements", type=int, default=0, help="how many Placements each fleet has  [default: 0]")
+    parser.add_argument("--repeats", type=int, default=3, help="how often each row is measured  [default: 3]")
+    parser.add_argument("--rows", default="", help="only these rows, and what they are divided by")
+    given = parser.parse_args()
+    by_name = {row.name: row for row in ROWS}
+    chosen = given.rows.split(",") if given.rows else list(by_name)
+    rows = tuple(row for row in ROWS if row.name in {*chosen, *(by_name[name].per for name in chosen)})
+    before: dict[str, Cost] = {}
+    for clusters in map(int, given.clusters.split(",")):
+        print(f"{clusters} clusters, {given.placements} placements, the least of {given.repeats}")
+        print(f"  {'':<12}{'cpu s':>8}{'wall s':>8}{'MiB':>6}  ratio, and growth since the size before")
+        costs = table(rows, clusters, given.placements, given.repeats)
+        for row in rows:
+            cost, per = costs[row.name], costs[row.per]
+            growth = f"  x{cost.cpu / before[row.name].cpu:.2f}" if row.name in before else ""
+            ratio = f"{cost.cpu / per.cpu:6.2f} of {row.per}"
+            print(f"  {row.name:<12}{cost.cpu:8.2f}{cost.wall:8.2f}{cost.memory:6.0f}  {ratio}{growth}", flush=True)
+        before = costs
+
+
+if __name__ == "__main__":
+    main()
