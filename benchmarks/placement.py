@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from muster.answers.collector import without_collection
 from muster.decide import placements, sets
 from muster.decide.context import Context
+from muster.engine.collector import without_collection
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.answers.evaluate import check_snapshot
 from muster.answers.memory import MemorySnapshot
 from muster.decide import pools
 from muster.decide.context import Context
 from muster.decide.pools import version_of
+from muster.engine.evaluate import check_snapshot
 from muster.fleet.objects import Object
 from muster.model.decision import Decision
 from muster.model.ids import ObjectId

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from muster.answers.evaluate import check_snapshot
 from muster.decide import pipeline
 from muster.decide.context import Context
+from muster.engine.evaluate import check_snapshot
 from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
 from muster.model.published import Published, PulseKey
 from muster.model.snapshot import Skipped

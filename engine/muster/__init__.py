@@ -11,15 +11,15 @@ Importing the package costs nothing: what is used is loaded on first use.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from muster.answers.evaluate import Run, evaluate
+    from muster.engine.evaluate import Run, evaluate
     from muster.model import Finding, Severity
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
 _HOMES = {
-    "evaluate": "muster.answers.evaluate",
-    "Run": "muster.answers.evaluate",
+    "evaluate": "muster.engine.evaluate",
+    "Run": "muster.engine.evaluate",
     "Finding": "muster.model",
     "Severity": "muster.model",
 }

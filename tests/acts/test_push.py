@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.acts.reconcile import Reconciled, reconcile
-from muster.answers.evaluate import evaluate
+from muster.engine.evaluate import evaluate
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import open_repository
 from muster.gitio.retry import patient

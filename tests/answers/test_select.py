@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.exported import exported
 from muster.answers.memory import MemorySnapshot
 from muster.answers.select import UnknownKind, kinds_named, select
+from muster.engine.evaluate import Run, evaluate_snapshot
 from muster.model.times import parse_time
 
 NOW: datetime = parse_time("2026-01-01T00:00:00Z")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
+from muster.engine.evaluate import Run, evaluate_snapshot
 from muster.model.published import Published, PulseKey
 
 

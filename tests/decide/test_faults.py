@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import Settled, settle
 from muster.decide import conditions, kept, pipeline, placements, taints
 from muster.decide.context import Context
+from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.settle import Settled, settle
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Severity
@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_written_stays(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_transition_that_cannot_be_told_is_decided_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from muster.answers import settle as module
+    from muster.engine import settle as module
 
     def planted(fleet: Fleet) -> list[Any]:
         raise TypeError(SECRET)

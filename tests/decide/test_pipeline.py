@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from muster.answers.evaluate import check_snapshot
-from muster.answers.settle import settle
 from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed
 from muster.decide.pipeline import STAGES, Local, Told
 from muster.decide.removals import withheld
+from muster.engine.evaluate import check_snapshot
+from muster.engine.settle import settle
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
 from muster.model.snapshot import agents_of

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from muster.answers.evaluate import Run
 from muster.decide.removals import removals
+from muster.engine.evaluate import Run
 from muster.model.tree import dig
 from tests.support.outages import Fleet, disrupted, effects, fleet_condition, held
 

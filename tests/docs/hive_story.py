@@ -4,7 +4,7 @@ from datetime import datetime
 
 from muster.acts.message import commit_message
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.settle import settle
 from muster.model.times import format_time
 from muster.output.columns import rows
 from tests.support.pool_story import at, story

@@ -2,7 +2,7 @@
 
 import muster
 from muster.acts.message import commit_message
-from muster.answers.changes import changes
+from muster.engine.changes import changes
 from tests.support.outages import Fleet
 
 DERIVED = "derived/fleets/fleet.yaml"

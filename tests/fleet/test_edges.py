@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.settle import settle
 from tests.support.example import EXAMPLE, NOON
 
 REPORT = "clusters/eu/prod-eu-1/reports/dns.yaml"

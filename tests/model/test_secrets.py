@@ -3,11 +3,11 @@
 import pytest
 
 from muster.acts.message import commit_message
-from muster.answers.change import Change
-from muster.answers.evaluate import evaluate_snapshot
-from muster.answers.facts import Fact
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.change import Change
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.facts import Fact
+from muster.engine.settle import settle
 from muster.gitio.errors import RepositoryError, explain
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.secrets import without_secrets

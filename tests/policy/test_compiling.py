@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.answers.evaluate import check_snapshot
 from muster.answers.memory import MemorySnapshot
+from muster.engine.evaluate import check_snapshot
 from muster.policy.ruled import Ruled
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from muster.answers.evaluate import evaluate
 from muster.cel.types import BOOL, DYN, INT, TIMESTAMP, ListType, Type
+from muster.engine.evaluate import evaluate
 from muster.model.kinds import CSR, KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
 from muster.policy.environments import policy_environment
 from muster.policy.scopes import Scopes

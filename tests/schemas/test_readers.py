@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
 from muster.check.lints import AWAITED
+from muster.engine.evaluate import evaluate_snapshot
 from muster.model.kinds import ALL
 from muster.model.times import parse_time
 from muster.model.tree import Tree

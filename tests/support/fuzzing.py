@@ -18,12 +18,12 @@ from pathlib import Path
 from muster.acts.message import commit_message
 from muster.acts.publish.publish import next_look, opener, publish
 from muster.acts.publish.sinks import Patience
-from muster.answers.changes import summary
 from muster.answers.document import run_document
-from muster.answers.evaluate import Run, check_snapshot
 from muster.answers.exported import exported
 from muster.answers.plan import plan_document
-from muster.answers.settle import Settled, settle
+from muster.engine.changes import summary
+from muster.engine.evaluate import Run, check_snapshot
+from muster.engine.settle import Settled, settle
 from muster.gitio.pulse_memory import PulseMemory, decoded, encoded
 from muster.model.codes import CODES
 from muster.model.kinds import BY_NAME, MULTI_CLUSTER_INGRESS

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import muster
-from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.memory import MemorySnapshot
+from muster.engine.evaluate import evaluate_snapshot
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mappings_at
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from muster.acts.landing import find_tips, land
-from muster.answers.evaluate import check_snapshot
 from muster.answers.listening import READER, hear_at
-from muster.answers.overlay import Overlay
+from muster.engine.evaluate import check_snapshot
+from muster.engine.overlay import Overlay
 from muster.fleet.fleet import Fleet
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit

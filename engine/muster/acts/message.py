@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from muster.answers.change import Change
-from muster.answers.changes import summary
-from muster.answers.evaluate import Run
+from muster.engine.change import Change
+from muster.engine.changes import summary
+from muster.engine.evaluate import Run
 from muster.fleet.fleet import Fleet
 from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER

@@ -12,7 +12,7 @@ from muster.acts.landing import find_tips, land
 from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
-from muster.answers.settle import Settled, settle
+from muster.engine.settle import Settled, settle
 from muster.fleet.faults import of_stage
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError

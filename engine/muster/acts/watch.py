@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
-from muster.answers.changes import summary
 from muster.answers.listening import WRITER, Ears
-from muster.answers.unrest import UNREST
+from muster.engine.changes import summary
+from muster.engine.unrest import UNREST
 from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.errors import RepositoryError

@@ -1,8 +1,8 @@
 """A plan as data: what a reconcile at this instant would commit."""
 
-from muster.answers.change import Change
-from muster.answers.changes import summary
-from muster.answers.settle import Settled
+from muster.engine.change import Change
+from muster.engine.changes import summary
+from muster.engine.settle import Settled
 from muster.model.times import format_time
 from muster.model.tree import Tree
 

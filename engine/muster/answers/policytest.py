@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster import cel
-from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
+from muster.engine.evaluate import Run, evaluate_snapshot
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object

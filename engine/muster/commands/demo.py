@@ -57,7 +57,7 @@ def _reconcile(repo: Path, now: datetime) -> int:
 
 
 def _table(repo: Path, now: datetime) -> None:
-    from muster.answers.evaluate import evaluate
+    from muster.engine.evaluate import evaluate
     from muster.output.columns import rows
     from muster.output.table import print_table
 

@@ -11,7 +11,7 @@ from muster.model.times import parse_time
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
-    from muster.answers.evaluate import Run
+    from muster.engine.evaluate import Run
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -27,10 +27,10 @@ def command(
     exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing."""
-    from muster.answers.changes import summary
     from muster.answers.listening import READER
     from muster.answers.plan import plan_document
-    from muster.answers.settle import settle
+    from muster.engine.changes import summary
+    from muster.engine.settle import settle
     from muster.output.columns import short_label
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions

@@ -42,8 +42,8 @@ def command(
         raise click.UsageError("--interval must be positive.")
     if follow:
         return _follow(repo, remote, timedelta(seconds=interval), kinds)
-    from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.listening import READER
+    from muster.engine.evaluate import evaluate_snapshot
     from muster.gitio.pulse_memory import memory_of
 
     reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))

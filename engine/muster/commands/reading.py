@@ -21,9 +21,9 @@ from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from muster.answers.evaluate import Run
     from muster.answers.instants import Instant
     from muster.answers.listening import Ears
+    from muster.engine.evaluate import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
 
 def evaluated(repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool) -> "tuple[Reading, Run]":
     """Evaluate what `--rev` and `--worktree` name. RepositoryError where clusters could not be heard."""
-    from muster.answers.evaluate import evaluate_snapshot
     from muster.answers.listening import READER
+    from muster.engine.evaluate import evaluate_snapshot
 
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))

@@ -84,8 +84,8 @@ def reconcile_once(
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
     from muster.acts.reconcile import reconcile
-    from muster.answers.changes import summary
     from muster.answers.listening import WRITER
+    from muster.engine.changes import summary
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
 

@@ -31,9 +31,9 @@ def command(
     touch are shown. With --touched these are the files that the next commit writes, moves or deletes: what the
     pre-commit hook asks for.
     """
-    from muster.answers.evaluate import check_snapshot
     from muster.answers.touched import touched_findings
     from muster.decide.removals import removal_findings
+    from muster.engine.evaluate import check_snapshot
     from muster.output.documents import json_text
     from muster.output.findings import finding_tree
 

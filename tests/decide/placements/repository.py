@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 import muster
-from muster.answers.changes import changes
 from muster.decide.placements import Why, why
 from muster.decide.placements.standing import clusters_of, standing_shards
+from muster.engine.changes import changes
 from muster.model.kinds import PLACEMENT
 from muster.model.times import parse_time
 

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.answers.evaluate import Run, evaluate_snapshot
 from muster.decide.placements.standing import clusters_of, standing_shards
+from muster.engine.evaluate import Run, evaluate_snapshot
 from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile

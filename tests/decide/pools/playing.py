@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from muster.answers.evaluate import Run
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.evaluate import Run
+from muster.engine.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 

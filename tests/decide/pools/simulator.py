@@ -17,7 +17,7 @@ from functools import lru_cache
 import yaml
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.settle import settle
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig
 

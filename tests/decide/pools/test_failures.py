@@ -2,9 +2,9 @@
 
 import pytest
 
-from muster.answers.changes import changes
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.changes import changes
+from muster.engine.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.playing import HIVE, Play, at, condition

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.settle import settle
+from muster.engine.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.lives import Life

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from threading import Event
 from typing import TypeAlias
 
-from muster.answers.evaluate import evaluate_snapshot
 from muster.answers.listening import WRITER, hear_at, require_heard
+from muster.engine.evaluate import evaluate_snapshot
 from muster.gitio.open import open_commit
 from muster.gitio.push import fetch
 from muster.gitio.repository import Repository, current_branch, resolve

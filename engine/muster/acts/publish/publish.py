@@ -25,7 +25,7 @@ from muster.acts.publish.sinks import (
     deliver,
     sink_settings,
 )
-from muster.answers.evaluate import Run
+from muster.engine.evaluate import Run
 from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
 from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember

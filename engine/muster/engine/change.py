@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from muster.answers.facts import Fact
+from muster.engine.facts import Fact
 from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
 

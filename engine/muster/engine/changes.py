@@ -5,9 +5,9 @@ Compares the derived part of each object as the last run left it with the one th
 
 from collections.abc import Iterable, Iterator
 
-from muster.answers.change import NOUNS, Change
-from muster.answers.facts import DETAILS, Fact, facts_of
-from muster.answers.placed import placement_changes
+from muster.engine.change import NOUNS, Change
+from muster.engine.facts import DETAILS, Fact, facts_of
+from muster.engine.placed import placement_changes
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId

@@ -1,7 +1,7 @@
 """A snapshot with files laid over it: what one pass wrote, the next one reads."""
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.overlay import Overlay
+from muster.engine.overlay import Overlay
 from muster.fleet.derived import content_id
 from muster.model.snapshot import Agents, agents_of, authors_of, ignored_of, past_of
 from muster.model.source import SourceFile

@@ -5,10 +5,10 @@ PlacementDecisions are chunks of at most 100 clusters; what matters to people is
 
 from collections.abc import Iterator, Mapping
 
-from muster.answers.change import Change
-from muster.answers.facts import Fact
 from muster.decide.placements import left_path
 from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
+from muster.engine.change import Change
+from muster.engine.facts import Fact
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION

@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from muster.answers.collector import without_collection
 from muster.check.validate import validate
 from muster.decide import pipeline
 from muster.decide.render import Rendered, changed, render
+from muster.engine.collector import without_collection
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.hearing import hear

@@ -10,11 +10,11 @@ without them.
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.answers.change import Change
-from muster.answers.changes import changes
-from muster.answers.evaluate import Run, evaluate_snapshot
-from muster.answers.overlay import Overlay
-from muster.answers.unrest import Unrest, unrest_among
+from muster.engine.change import Change
+from muster.engine.changes import changes
+from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.overlay import Overlay
+from muster.engine.unrest import Unrest, unrest_among
 from muster.fleet.agent_messages import AGENT_GONE
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.answers.evaluate import Run
 from muster.decide.placements.standing import PLACEMENT_LABEL
+from muster.engine.evaluate import Run
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.model.finding import Finding

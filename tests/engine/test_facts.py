@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.answers.change import Change
-from muster.answers.changes import summary
-from muster.answers.facts import facts_of
+from muster.engine.change import Change
+from muster.engine.changes import summary
+from muster.engine.facts import facts_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME
 
