@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tests.acts.test_walkthrough import cluster
-from tests.engine.test_unrest import TURNCOAT, files
 from tests.commands.conftest import Run
 from tests.commands.test_watch import line_with, watching
+from tests.engine.test_unrest import TURNCOAT, files
 from tests.support.git import Repo, new_repository
 
 

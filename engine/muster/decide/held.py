@@ -8,23 +8,23 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.ids import ObjectId
 from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
 
 PATH: Path = ("status", "muster", "held")
 
 
-def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide `status.muster.held` of every object with held effects."""
     by_object: dict[ObjectId, list[Held]] = {}
-    for held in fleet.held:
+    for held in view.held:
         by_object.setdefault(held.object, []).append(held)
     for id_, found in sorted(by_object.items()):
         entries = sorted({(held.effect, held.because.rule) for held in found})
         value: Tree = [{"effect": effect, "heldBy": rule} for effect, rule in entries]
-        path, whole = PATH, fleet.now(id_, *PATH[:2])
+        path, whole = PATH, view.now(id_, *PATH[:2])
         if isinstance(whole, dict):  # the stage `kept` has decided the whole of it: replace it as a whole
             path, value = PATH[:2], {**whole, "held": value}
         yield Decision(id_, path, value, Because(found[0].because.rule, text=found[0].reason))

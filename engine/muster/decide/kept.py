@@ -84,10 +84,8 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),
     ),
     "traffic": (((MULTI_CLUSTER_INGRESS,), (("status", "serviceLocations"), ("status", "trafficBlockClusters"))),),
-    "sets": (
-        ((MANAGED_CLUSTER,), (("metadata", "labels"),)),
-        ((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (_SPEC, _STATUS)),
-    ),
+    "membership": (((MANAGED_CLUSTER,), (("metadata", "labels"),)),),
+    "sets": (((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (_SPEC, _STATUS)),),
     "placements": (((PLACEMENT, PLACEMENT_DECISION), (_METADATA, _STATUS)),),
     "pools": (((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (_METADATA, _SPEC, _STATUS)),),
     "pulses": (),

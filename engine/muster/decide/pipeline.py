@@ -106,11 +106,12 @@ STAGES: tuple[Stage, ...] = (
     Local("taint policies", taint_policies.stage),
     Local("remedies", remedies.stage),
     Wide("traffic", traffic.stage),
+    Local("membership", sets.membership),
     Wide("sets", sets.stage),
     Wide("placements", placements.stage),
     Wide("pools", pools.stage),
     Local("pulses", pulses.stage),
-    Wide("held", held.stage),
+    Local("held", held.stage),
 )
 
 

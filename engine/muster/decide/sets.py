@@ -17,6 +17,7 @@ from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
+from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -71,13 +72,17 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
     return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
 
 
+def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide the label of each cluster that names no set."""
+    for obj in view.of(MANAGED_CLUSTER):
+        if not obj.labels.get(CLUSTER_SET) and not was_denied(view, obj.id):
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _BECAUSE)
+
+
 def stage(fleet: Fleet, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide the built-in sets, the membership of clusters without one, and what sets and bindings say."""
+    """Decide the built-in sets, and what sets and bindings say."""
     clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
     kept = [obj for id_ in fleet.broken if (obj := fleet.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
-    for obj in clusters:
-        if not obj.labels.get(CLUSTER_SET):
-            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _BECAUSE)
     sets = Sets.of(fleet)
     members = [*clusters, *(obj for obj in kept if not was_denied(fleet, obj.id))]
     labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
@@ -112,9 +117,9 @@ def _is_set(id_: ObjectId) -> bool:
     return MANAGED_CLUSTER_SET.has(id_)
 
 
-def was_denied(fleet: Fleet, id_: ObjectId) -> bool:
+def was_denied(view: View, id_: ObjectId) -> bool:
     """Whether a cluster that was accepted once is not any more."""
-    said = fleet.now(id_, "status", "conditions", (ACCEPTED,))
+    said = view.now(id_, "status", "conditions", (ACCEPTED,))
     return isinstance(said, dict) and said.get("status") == "False"
 
 

@@ -50,7 +50,6 @@ class Fleet(View):
     unheard: frozenset[str] = frozenset()
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
-    held: tuple[Held, ...] = ()
     wakes: tuple[Wake, ...] = ()
 
     # -- policies and findings

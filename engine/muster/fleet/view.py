@@ -12,7 +12,7 @@ from typing import Self
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type
-from muster.model.decision import Decision, Path
+from muster.model.decision import Decision, Held, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, Kind
 from muster.model.tree import Tree, dig, mappings_at
@@ -28,7 +28,7 @@ class View:
     by id, also of objects that exist only there; `derived_paths`: its file, of those that muster wrote. `broken`:
     objects that have an error in them; they keep their last derived state. `unidentified`: whether a file could not
     even be told what it holds; then no derived file is removed for want of an input. `decided`: what this run has
-    decided.
+    decided; `held`: the effects on them that a budget holds back.
     """
 
     objects: Mapping[ObjectId, Object]
@@ -37,6 +37,7 @@ class View:
     unidentified: bool = False
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
+    held: tuple[Held, ...] = ()
 
     def only(self, ids: Collection[ObjectId]) -> "View":
         """Return the view of some of the objects."""
@@ -47,6 +48,7 @@ class View:
             self.unidentified,
             {id_: self.derived_paths[id_] for id_ in ids if id_ in self.derived_paths},
             {id_: self.decided[id_] for id_ in ids if id_ in self.decided},
+            tuple(held for held in self.held if held.object in ids),
         )
 
     def sorted_as(self, other: "View") -> Self:
