@@ -20,12 +20,13 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
 
     Reads the file again: for messages, never for the hot path.
     """
-    best: tuple[int, Place] = (-1, Place(""))
+    best: Part | None = None
+    steps: At = ()
     for part in parts:
-        steps = plain_steps(part.body, path, list_keys_of(part.id))
-        if len(steps) > best[0]:
-            best = (len(steps), _locate(part, steps))
-    return best[1]
+        found = plain_steps(part.body, path, list_keys_of(part.id))
+        if best is None or len(found) > len(steps):
+            best, steps = part, found
+    return Place("") if best is None else _locate(best, steps)
 
 
 def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "") -> Finding:
