@@ -63,6 +63,7 @@ def test_says_where_each_document_begins() -> None:
     [
         ("a: 1\nb: {c: 2, c: 3}\n'a': 2\n", [("duplicate-key", 2, 11), ("duplicate-key", 3, 1)]),
         ("? [a]\n: b\n? {c: d}\n: e\n", [("key", 1, 3), ("key", 3, 3)]),
+        ("? [a]\n: b\nc: d\nc: e\n", [("key", 1, 3), ("duplicate-key", 4, 1)]),
         ("?\n: b\n", [("key", 1, 2)]),
         ("a: 1\n<<: {b: 2}\n", [("merge-key", 2, 1)]),
         ("a: &x 1\nb: *x\n&y c: 2\n*x : 3\n", [("alias", 1, 4), ("alias", 2, 4), ("alias", 3, 1), ("alias", 4, 1)]),

@@ -116,7 +116,8 @@ def _mapping(builder: Builder, start: Any, into: dict[str, Tree], depth: int) ->
         else:
             key = _complex_key(builder, event, depth)
         if key in into:
-            first = next((other for other in keys if other.value == key), event)
+            scalars = (other for other in keys if other.__class__ is ScalarEvent)
+            first: Any = next((other for other in scalars if other.value == key), event)
             builder.note(event, messages.duplicate_key(key, first.start_mark.line + 1))
         keys.append(event)
         builder.nodes += 1
