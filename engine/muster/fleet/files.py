@@ -13,8 +13,8 @@ from muster.fleet.reading import Reading, Suspect
 from muster.model.locations import FOLDER, SUFFIX
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import Layer, SourceFile
-from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Loaded
+from muster.yamlio.shapes import SHAPES
 
 #: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
@@ -88,7 +88,7 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.findings.append(messages.filtered(source))
         reading.doubt(source)
         return
-    loaded = load_documents(data, source.label)
+    loaded = SHAPES.load(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
         reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)

@@ -1,0 +1,145 @@
+"""Reading many files that look alike: the strict loader reads one of each shape, and the rest are filled in.
+
+What agents and muster write differs from cluster to cluster in values, hardly ever in structure. So a file's text is
+split into values, where those take the rest of a line behind `: ` and are plainly one scalar, and what is between them:
+its shape. The strict loader reads a shape once, with a stand-in for each value, and what it gives becomes a function
+from values to documents. Files of a known shape then cost a fifteenth of reading them, and equal values are one object.
+
+Why that gives what the strict loader would: a shape counts only where each stand-in came out as a leaf of its own, so
+the scalar ends with its line, continues nothing and is continued by nothing, and where nothing is in flow style, in
+which a comma within a value would mean something. There, one scalar may stand for another. All that is refused is
+refused of the shape; what a value means is asked of `muster.yamlio.core`, as the loader asks. On any doubt the file
+goes to the strict loader. Places are found by reading a file again, as ever.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from muster.model.tree import Tree
+from muster.yamlio import source
+from muster.yamlio.core import NUMERIC, WORDS, NumberError, number
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Document, Loaded
+
+#: A value that takes the rest of its line: plain, as far as one set of characters can say, or in quotes and without
+#: escapes. Nested repetitions would take three times as long.
+_VALUES: Final = re.compile(r""": ([A-Za-z0-9_/][A-Za-z0-9_./,;()%+=@': -]*|"[^"\\\n]*"|'[^'\n]*')$""", re.MULTILINE)
+#: What plain values may be, or the line is more than a key and a scalar.
+_PLAIN: Final = re.compile(r"[^ :]+(?::[^ :]+)*(?: [^ :]+(?::[^ :]+)*)*")
+_PRINTABLE: Final = bytes([0x0A, *range(0x20, 0x7F)])
+_MOST_BYTES: Final = 1 << 14  # larger files are rarely alike, and shapes are kept
+_MOST_SHAPES: Final = 1024
+_MOST_VALUES: Final = 1 << 16
+_SIGHTS: Final = 3  # of a shape, before it is learnt, which takes as long as reading a few files
+#: What stands in for values while a shape is learnt; a shape that has such a text in it is not one.
+_STAND_IN: Final = "Value-%d-of-a-shape"
+_MARK: Final = "-of-a-shape"
+
+#: From the values of a file to its documents.
+_Fill: TypeAlias = Callable[[list[Tree]], tuple[Document, ...]]
+
+
+class _Meanings(dict[str, Tree]):
+    """What the text of a value means. KeyError for what is not known to be one scalar, or is null; NumberError for what
+    the strict loader refuses."""
+
+    def __missing__(self, text: str) -> Tree:
+        if text[0] in "\"'":
+            meaning: Tree = text[1:-1]
+        elif not _PLAIN.fullmatch(text):
+            raise KeyError(text)
+        elif text[0] in NUMERIC:
+            meaning = number(text)
+        else:
+            meaning = WORDS.get(text, text)
+        if meaning is None:
+            raise KeyError(text)  # a document knows whether it has nulls in it: that is part of its shape
+        if len(self) >= _MOST_VALUES:
+            self.clear()
+        self[text] = meaning
+        return meaning
+
+
+class Shapes:
+    """The shapes that were met so far. None is one that the strict loader has to read each time."""
+
+    def __init__(self) -> None:
+        self._fills: dict[str, _Fill | None] = {}
+        self._seen: Counter[str] = Counter()
+        self._meanings = _Meanings()
+
+    def load(self, data: bytes, label: str) -> Loaded:
+        """Return what `load_documents` returns for the file, which is mostly what it gave for one that looks alike."""
+        if len(data) > _MOST_BYTES or source.is_json(label) or data.translate(None, _PRINTABLE):
+            return load_documents(data, label)
+        pieces = _VALUES.split(data.decode("ascii"))
+        shape = "\0".join(pieces[::2])
+        fill = self._fills.get(shape) or self._met(shape)
+        if fill is not None:
+            try:
+                return Loaded(fill(list(map(self._meanings.__getitem__, pieces[1::2]))))
+            except (KeyError, NumberError):
+                pass
+        return load_documents(data, label)
+
+    def _met(self, shape: str) -> _Fill | None:
+        """Learn a shape that is met often enough."""
+        if shape in self._fills:
+            return None
+        if len(self._seen) >= _MOST_SHAPES:
+            self._seen.clear()
+            self._fills.clear()
+        self._seen[shape] += 1
+        if self._seen[shape] < _SIGHTS:
+            return None
+        self._fills[shape] = fill = _learnt(shape)
+        return fill
+
+
+def _learnt(shape: str) -> _Fill | None:
+    """What fills a shape with values; None where one value may not stand for another."""
+    pieces = shape.split("\0")
+    text = pieces[0] + "".join(f": {_STAND_IN % number}{piece}" for number, piece in enumerate(pieces[1:]))
+    bare = text.replace("[]", "").replace("{}", "")
+    if "[" in bare or "{" in bare:
+        return None
+    loaded = load_documents(text.encode(), "")
+    stand_ins = {_STAND_IN % number: f"values[{number}]" for number in range(len(pieces) - 1)}
+    leaves = [leaf for document in loaded.documents for leaf in _leaves(document.body) if _MARK in leaf]
+    if loaded.problems or sorted(leaves) != sorted(stand_ins):
+        return None
+    documents = (
+        f"Document({one.index}, {one.line}, {_expression(one.body, stand_ins)}, {one.nulls})"
+        for one in loaded.documents
+    )
+    code = f"lambda values: ({''.join(f'{document}, ' for document in documents)})"
+    fill: _Fill = eval(code, {"Document": Document})  # noqa: S307 - of reprs alone
+    return fill
+
+
+def _leaves(tree: Tree) -> Iterator[str]:
+    """Yield every text of a tree; those of keys are marked as such, and so are no leaves that stand for a value."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield f"{key}:"
+            yield from _leaves(value)
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _leaves(item)
+    elif isinstance(tree, str):
+        yield tree
+
+
+def _expression(tree: Tree, stand_ins: dict[str, str]) -> str:
+    """A tree as Python: its texts and numbers as they are, a value's place in the list of values for its stand-in."""
+    if isinstance(tree, dict):
+        return f"{{{', '.join(f'{key!r}: {_expression(value, stand_ins)}' for key, value in tree.items())}}}"
+    if isinstance(tree, list):
+        return f"[{', '.join(_expression(item, stand_ins) for item in tree)}]"
+    return stand_ins.get(tree) or repr(tree) if isinstance(tree, str) else repr(tree)
+
+
+SHAPES: Final = Shapes()
+"""Those of this process."""

@@ -1,0 +1,108 @@
+"""Files that look alike are read by their shape, and give what the strict loader gives."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from muster.model.tree import Tree
+from muster.yamlio import emit, load_documents
+from muster.yamlio.shapes import Shapes
+from tests.yamlio.strategies import TRICKY, mappings
+from tests.yamlio.test_fuzz import PIECES
+
+#: What may stand where a value stood: also what is no value, or not only one.
+OTHERS = (
+    *(text for text in TRICKY if "\n" not in text and "\r" not in text),
+    "b", "b c", '"b"', "'b'", '"b: c"', "b:", "b: c", "b #c", "b, c", "b]", "b}", "b'", 'b"', '"b', "'b", "b - c",
+    "b  c", "|", ">", "[b]", "{b: c}", "12", "0.5", "-1", "1e999", "9" * 30, "null", "true", "Value-0-of-a-shape",
+    '"Value-0-of-a-shape"', "'it''s'", '"\\u00e9"', "é",
+)  # fmt: skip
+LINES = (
+    "a: b", "a: b", "c: d", "  e: f", "  g: 1", "- h: i", "- j", "  - k: l", "m:", "  n:", "- ", "o: |", "p: >", "  q",
+    "r", "s: 't", "u'", 'v: "w', 'x"', "y: [z, # A", "B]", "C: {D: E,", "F: G}", "H: I # J", "# K: L", "---", "...",
+    "--- # M: N", "? O: P", ": Q: R", "? S", ": T", "%U: V", "%YAML 1.2", "&W X: Y", "Z: &aa bb", "cc: *aa",
+    "dd: !ee ff", "gg: - hh", "", " ii: jj", "kk: []", "ll: {}", "<<: mm", "nn: null", 'oo: "pp"', "'qq': rr", "?: ss",
+    "tt: Value-0-of-a-shape",
+)  # fmt: skip
+
+texts = st.one_of(
+    mappings.map(emit),
+    st.lists(st.sampled_from(LINES), max_size=12).map("\n".join),
+    st.lists(st.sampled_from(PIECES), max_size=20).map(lambda pieces: b"".join(pieces).decode("utf-8", "replace")),
+)
+
+
+def taught(text: str, times: int = 3) -> Shapes:
+    """What has read a file so often that it knows its shape."""
+    shapes = Shapes()
+    for _ in range(times):
+        assert shapes.load(text.encode(), "a.yaml") == load_documents(text.encode(), "a.yaml")
+    return shapes
+
+
+@given(texts, st.integers(0, 5))
+@example("a: [b,\n  c: d\n  ]", 1)
+@example("a: {b\n: d\n  }", 1)
+@example("a: |\n  b: c", 1)
+@example("a:\n  b: c\n  d", 0)
+@example("a: 'b\n  c: d'\ne: f'", 1)
+@example('a: "b\n  c: d\n  e"', 1)
+@example("# a: b\nc: d", 0)
+@example("a: b\na: c", 0)
+@example("- a: b\n- null", 0)
+@example("a: 1\nb: true", 1)
+@example("? a: b\n: c: d", 0)
+def test_whatever_stands_where_a_value_stood_reads_as_the_strict_loader_reads_it(text: str, which: int) -> None:
+    shapes = taught(text)
+    places = [found.span() for found in re.finditer(r"(?<=: )[^\n]+$", text, flags=re.MULTILINE)]
+    start, end = places[which % len(places)] if places else (0, 0)
+    for other in (text[start:end], *OTHERS):
+        changed = f"{text[:start]}{other}{text[end:]}".encode()
+        assert repr(shapes.load(changed, "a.yaml")) == repr(load_documents(changed, "a.yaml"))
+
+
+@given(mappings)
+def test_whatever_muster_writes_reads_as_the_strict_loader_reads_it(tree: dict[str, Tree]) -> None:
+    loaded = taught(emit(tree)).load(emit(tree).encode(), "a.yaml")
+    assert [document.body for document in loaded.documents] == [tree]
+
+
+def test_files_of_one_shape_share_equal_values_and_keys() -> None:
+    """They are not read one by one: the strict loader makes each value anew."""
+    one, two = (f"# An agent's.\nmetadata:\n  name: c{number}\n  of.a/label: eu west\n" for number in (1, 2))
+    shapes = taught(one)
+    (first,), (second,) = (shapes.load(text.encode(), "a.yaml").documents for text in (one, two))
+    assert second.body == {"metadata": {"name": "c2", "of.a/label": "eu west"}}
+    assert second.line == 2
+    assert second.body["metadata"]["of.a/label"] is first.body["metadata"]["of.a/label"]
+    assert list(second.body["metadata"])[1] is list(first.body["metadata"])[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("12", 12), ("1.50", 1.5), ("true", True), ("yes", "yes"), ('"12"', "12"), ("'a\"b'", 'a"b'), ('"it\'s"', "it's"),
+     ("a, b", "a, b"), ("https://a:1", "https://a:1"), ("017", "017"), ('""', "")],
+)  # fmt: skip
+def test_values_mean_what_they_mean(text: str, meaning: Tree) -> None:
+    (document,) = taught("a: b\n").load(f"a: {text}\n".encode(), "a.yaml").documents
+    assert repr(document.body) == repr({"a": meaning})
+
+
+def test_json_is_left_to_the_strict_loader() -> None:
+    text = b'{\n"a": "b"\n}\n'
+    shapes = Shapes()
+    for _ in range(4):
+        assert shapes.load(text, "a.json") == load_documents(text, "a.json")
+    assert shapes.load(b"a: b\n", "a.json").problems
+
+
+def test_a_thousand_shapes_are_not_kept_for_ever() -> None:
+    shapes = Shapes()
+    for number in range(5000):
+        shapes.load(b"key%d: value\n" % number, "a.yaml")
+    for _ in range(4):
+        (document,) = shapes.load(b"key: value\n", "a.yaml").documents
+        assert document.body == {"key": "value"}
+    assert len(shapes._seen) <= 1024
