@@ -309,6 +309,39 @@ def test_watch_hears_agents_that_push_elsewhere(hub: Hub) -> None:
         assert not any("Unknown" in line for line in process.lines), process.lines
 
 
+@pytest.fixture
+def young(tmp_path: Path, muster: Run) -> tuple[Hub, Repo]:
+    """A hub to which no agent has pushed yet, and a clone of that day in which the fleet was reconciled."""
+    hub = Hub(new_repository(tmp_path / "young.git", bare=True), tmp_path)
+    standing = clone(hub.repo, tmp_path / "standing")
+    standing.commit({"clusters/a/cluster.yaml": cluster("a")})
+    standing.git("push", "--quiet", "origin", "main")
+    assert muster("reconcile", "--repo", standing.path, "--now", BEAT)[0] == exits.FINE
+    return hub, standing
+
+
+@pytest.mark.parametrize("verb", ["plan", "reconcile"])
+def test_the_first_agent_is_heard_in_a_clone_that_is_older(young: tuple[Hub, Repo], muster: Run, verb: str) -> None:
+    hub, standing = young
+    hub.beat("a", NOW)
+    code, out, _ = muster(verb, "--repo", standing.path, "--now", NOW)
+    assert code == exits.FINE
+    assert "condition ManagedClusterConditionAvailable" in out
+    assert "True" in out
+
+
+@pytest.mark.parametrize("verb", ["plan", "reconcile"])
+def test_a_fleet_without_agents_needs_no_remote_that_answers(
+    young: tuple[Hub, Repo], muster: Run, verb: str
+) -> None:
+    hub, standing = young
+    hub.repo.path.rename(hub.path / "away.git")
+    standing.commit({"clusters/b/cluster.yaml": cluster("b")})
+    code, out, _ = muster(verb, "--repo", standing.path, "--now", NOW)
+    assert code == exits.FINE
+    assert "ManagedCluster/b" in out
+
+
 def test_copies_of_a_repository_that_was_named_by_its_url_are_no_news_later(hub: Hub, muster: Run) -> None:
     checkout = hub.clone("ci", *DEPTH)
     checkout.git("remote", "remove", "origin")

@@ -58,8 +58,8 @@ def listen(
     before: Collection[str] = (),
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Heard:
-    """Fetch agents' refs, if there are any, and return what is here then. Raises nothing for a remote that does not
-    answer: that is `Heard.trouble`.
+    """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
+    `Heard.trouble`.
 
     Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
     refs are missing.
@@ -76,8 +76,6 @@ def listen(
         present = _clusters(refs)
         return Heard(refs, Agents(present, asked=True, gone=frozenset(had - present)))
     wanted, reached = frozenset(recorded()), asked is not None
-    if not (wanted or had):
-        return Heard(refs, Agents(asked=reached))
     sources, troubles, stale = _sources(repository, refs, known), list[str](), False
     order = _in_order(repository, sources, known)
     for remote in order:
