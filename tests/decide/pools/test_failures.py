@@ -19,12 +19,14 @@ def play() -> Play:
     return play
 
 
-def say(play: Play, name: str, power: str, status: str, reason: str, clock: str) -> None:
-    """Commit a report with a Hibernating condition of one's own wording."""
-    said = {"type": "Hibernating", "status": status, "reason": reason, "lastTransitionTime": at(clock)}
+def say(play: Play, name: str, power: str, status: str, reason: str, clock: str, ready: str = "") -> None:
+    """Commit a report with a Hibernating condition, and where given a Ready one, of one's own wording."""
+    said = [{"type": "Hibernating", "status": status, "reason": reason, "lastTransitionTime": at(clock)}]
+    if ready:
+        said.append({"type": "Ready", "status": "False", "reason": ready, "lastTransitionTime": at(clock)})
     play.put(f"reports/{name}.yaml", {
         "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
-        "spec": {"installed": True}, "status": {"powerState": power, "conditions": [said]},
+        "spec": {"installed": True}, "status": {"powerState": power, "conditions": said},
     })  # fmt: skip
 
 
@@ -78,6 +80,33 @@ def test_a_reported_failure_is_broken_whatever_the_conditions_status(play: Play,
     assert condition(play.cluster("ci-1"), "Hibernating")["reason"] == reason
     assert dig(play.status(), "muster", "failures")[0]["reason"] == reason
     assert play.settle("07:00").files == {}
+
+
+@pytest.mark.parametrize(
+    ("running", "failure", "upstream"),
+    [
+        (0, ("FailedToStop", "False", "FailedToStop", ""), "Stopping"),
+        (0, ("FailedToStop", "False", "ResumingOrRunning", ""), "Stopping"),
+        (1, ("FailedToStartMachines", "True", "Hibernating", "FailedToStartMachines"), "ResumingOrRunning"),
+        (1, ("Unknown", "True", "Hibernating", "FailedToStart"), "ResumingOrRunning"),
+    ],
+)
+@pytest.mark.parametrize("compatibility", ["", "hive"])
+def test_a_request_does_not_cover_the_failure_that_answers_it(
+    play: Play, compatibility: str, running: int, failure: tuple[str, str, str, str], upstream: str
+) -> None:
+    """The cluster stays as long as the pool may delete none, and shows why it is broken. Upstream tries again."""
+    play.fleet(**({"compatibility": compatibility} if compatibility else {}))
+    play.pool(size=1, runningCount=running)
+    play.settle("06:00")
+    play.pool(size=1, runningCount=running, maxConcurrent=0)
+    say(play, "ci-1", *failure[:3], "07:00", ready=failure[3])
+    play.settle("07:00")
+    assert deleted(play) == []
+    derived = play.cluster("ci-1")
+    assert condition(derived, "Hibernating").get("reason") == (upstream if compatibility else None)
+    assert (dig(derived, "status", "powerState") is not None) == bool(compatibility)
+    assert bool(condition(derived, "Broken")) == (not compatibility)
 
 
 @pytest.mark.parametrize(

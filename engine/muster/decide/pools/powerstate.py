@@ -25,6 +25,7 @@ RESUME_REASONS = frozenset((RESUMING, "Resuming"))
 STOP_REASONS = frozenset((STOPPING, "WaitingForMachinesToStop"))
 FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
 FAILURES = frozenset((FAILED_TO_START, FAILED_TO_STOP))
+_FAILED_STARTS = frozenset((FAILED_TO_START, "FailedToStartMachines"))
 _UNSUPPORTED = "Unsupported"
 _DELETED = ("ClusterDeploymentDeleted", "ClusterDeployment has been marked for deletion")
 _PAUSED = ("PowerStatePaused", "the powerstate-pause annotation is set")
@@ -62,7 +63,7 @@ def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
 def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_failures: bool) -> PowerView:
     """Return what muster states about a cluster's power. `before` are the conditions that the last run derived.
 
-    `keeps_failures`: that a cluster failed to start or to stop is said also while it is deleted for it.
+    `keeps_failures`: that a cluster failed to start or to stop stands, also while it is deleted for it.
     """
     reported = reported_conditions(cluster)
     silent = PowerView(reported, cluster.power)
@@ -86,9 +87,17 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
         asked = _ask_to_run(cluster, reported, writer)
         return PowerView(asked.conditions, asked.power, asked.stated, asked.state, machines=asked.machines,
                          horizon=second_after(due))  # fmt: skip
+    if keeps_failures and _has_failed(cluster, reported):
+        return silent
     if cluster.wanted == HIBERNATING:
         return _ask_to_stop(cluster, reported, writer)
     return _ask_to_run(cluster, reported, writer)
+
+
+def _has_failed(cluster: Cluster, reported: Conditions) -> bool:
+    """Whether the provisioner says, on a condition or as the power state, that it could not do what is asked for."""
+    words = {reported.get("Hibernating", {}).get("reason"), reported.get("Ready", {}).get("reason"), cluster.power}
+    return not words.isdisjoint((FAILED_TO_STOP,) if cluster.wanted == HIBERNATING else _FAILED_STARTS)
 
 
 def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:

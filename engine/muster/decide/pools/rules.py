@@ -28,8 +28,8 @@ class Rules:
     `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
     whether powerstateTransitionToHibernatingTimeout exists. `needs_provision_report`: whether a cluster without the
     ProvisionStopped condition is never broken. `names_conflicts`: whether a claim is told that its cluster went to
-    another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`: whether a cluster that
-    is deleted because it failed to start or to stop goes on to say so.
+    another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`: whether a report of
+    having failed to stop stands (upstream tries again), as does any failure while the cluster is deleted for it.
     `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None: no wait.
     """
 
