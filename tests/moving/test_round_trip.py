@@ -54,6 +54,8 @@ def served(name: str) -> Tree:
         body["metadata"]["labels"] = {"open-cluster-management.io/cluster-name": "example"}
     if kind is KARMADA_CLUSTER:
         body["spec"].pop("proxyHeader", None)
+    if platforms := body.get("spec", {}).get("platform"):  # an object is of one
+        body["spec"]["platform"] = dict([next(iter(platforms.items()))])
     metadata = {**SAID, **body["metadata"]}
     metadata["labels"] = {**SAID["labels"], "open-cluster-management.io/cluster-name": "example"}  # type: ignore[dict-item]
     metadata["annotations"] = {**SAID["annotations"], "endpointslice.karmada.io/provision-cluster": "example"}  # type: ignore[dict-item]
