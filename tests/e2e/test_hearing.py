@@ -331,9 +331,7 @@ def test_the_first_agent_is_heard_in_a_clone_that_is_older(young: tuple[Hub, Rep
 
 
 @pytest.mark.parametrize("verb", ["plan", "reconcile"])
-def test_a_fleet_without_agents_needs_no_remote_that_answers(
-    young: tuple[Hub, Repo], muster: Run, verb: str
-) -> None:
+def test_a_fleet_without_agents_needs_no_remote_that_answers(young: tuple[Hub, Repo], muster: Run, verb: str) -> None:
     hub, standing = young
     hub.repo.path.rename(hub.path / "away.git")
     standing.commit({"clusters/b/cluster.yaml": cluster("b")})
