@@ -184,6 +184,9 @@ _TABLE = (
     Code("MUS263", _W, "claim of another pool",
          "A ClusterClaim that has a cluster was edited to name another pool. A claim gets one cluster in its life: it "
          "keeps the one that it has, on the terms of that cluster's pool, and takes it along when it ends."),
+    Code("MUS264", _W, "cluster is protected",
+         "A cluster of a ClusterPool is to be deleted, for it is broken, was released, or its pool is wound down, and "
+         "its annotation `hive.openshift.io/protected-delete` forbids that. It stays, and counts, while it says so."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),

@@ -239,3 +239,38 @@ def test_a_cluster_without_a_pool_times_out_by_what_it_says_itself(play: Play) -
     play.settle("07:20")
     stopped = condition(play.cluster("lone"), "Hibernating")
     assert (stopped["reason"], stopped["message"]) == ("FailedToStart", TIMED_OUT.format("start", "resume"))
+
+
+def protect(play: Play, name: str, word: str) -> None:
+    """Commit a person's word on whether a cluster may be deleted."""
+    metadata = {"name": name, "namespace": name, "annotations": {"hive.openshift.io/protected-delete": word}}
+    play.put(f"protect/{name}.yaml", {"apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": metadata})
+
+
+@pytest.mark.parametrize("why", ["broken", "released", "excess", "wound down", "pool is gone"])
+def test_a_protected_cluster_is_not_deleted(play: Play, why: str) -> None:
+    """Hive's webhook would refuse. What keeps the cluster is said, and counts until it is over."""
+    play.pool(size=1, runningCount=1)
+    play.settle("06:00")
+    play.report("ci-1", "Running", "06:10")
+    protect(play, "ci-1", "true")
+    if why in ("released", "pool is gone"):
+        play.claim("mine", "06:20")
+        play.settle("06:20")
+        del play.files["claims/mine.yaml"]
+    if why == "broken":
+        fail(play, "ci-1")
+    elif why == "excess":
+        play.pool(size=0)
+    elif why == "wound down":
+        mark = f"  namespace: pools\n  deletionTimestamp: '{at('06:30')}'\n"
+        play.files["pools/pools-ci.yaml"] = play.files["pools/pools-ci.yaml"].replace("  namespace: pools\n", mark, 1)
+    elif why == "pool is gone":
+        play.settle("06:30")
+        del play.files["pools/pools-ci.yaml"]
+    codes = [found.code for found in play.settle("07:00").findings]
+    assert "ci-1" not in deleted(play)
+    assert ("MUS264" in codes) == (why != "excess")
+    protect(play, "ci-1", "false")
+    assert "MUS264" not in [found.code for found in play.settle("07:10").findings]
+    assert "ci-1" in deleted(play)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from muster.decide.pools.model import Claim, Cluster, PoolKey
+from muster.decide.pools.model import PROTECTED, Claim, Cluster, PoolKey
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at, place_of
 from muster.model.finding import Finding
@@ -38,6 +38,17 @@ def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
         f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",
         place,
         hint="To wind a pool down, set its metadata.deletionTimestamp and remove the file when its clusters are gone.",
+    )
+
+
+def protected(cluster: Cluster, obj: Object | None) -> Finding:
+    """A cluster that would be deleted if nobody protected it."""
+    return finding(
+        "MUS264",
+        f"{cluster.id} is to be deleted and stays: it is protected",
+        Place("") if obj is None else place_of(obj.parts, ("metadata", "annotations", PROTECTED)),
+        hint=f"Remove the annotation {PROTECTED}, or set it to false, to let it go.",
+        object_=cluster.id,
     )
 
 

@@ -18,6 +18,7 @@ VERSION = f"{HIVE}/cluster-pool-spec-hash"
 REMOVE = f"{HIVE}/remove-cluster-from-pool"
 REMOVE_LEGACY = f"{HIVE}/remove-claimed-cluster-from-pool"
 FAKE = f"{HIVE}/fake-cluster"
+PROTECTED = f"{HIVE}/protected-delete"
 
 RUNNING, HIBERNATING = "Running", "Hibernating"
 #: Before every instant that a file can name: the age of what has none, by upstream's rule.
@@ -90,6 +91,16 @@ class Cluster:
     def fake(self) -> bool:
         """Whether there are no machines behind it."""
         return annotated(self.body, FAKE) is True
+
+    @property
+    def protected(self) -> bool:
+        """Whether somebody forbids to delete it; Hive's webhook refuses then."""
+        return annotated(self.body, PROTECTED) is True
+
+    @property
+    def deletable(self) -> bool:
+        """Whether muster may delete it, should it have to go."""
+        return not (self.frozen or self.protected)
 
 
 @dataclass(frozen=True, slots=True)

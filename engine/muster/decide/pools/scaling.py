@@ -117,5 +117,5 @@ def wind_down(pool: Pool, buckets: Buckets) -> Plan:
 
 
 def _movable(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
-    """Without the clusters that cannot be read."""
-    return tuple(cluster for cluster in clusters if not cluster.frozen)
+    """Without the clusters that cannot be read or are protected."""
+    return tuple(cluster for cluster in clusters if cluster.deletable)

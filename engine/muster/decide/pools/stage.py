@@ -65,6 +65,7 @@ def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome | F
         yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
     yield from _claims(world, pools)
     yield from _orphans(world, pools)
+    yield from _protected(world, pools)
     _remember(world, clusters)
     for decision in world.stock.decisions():
         ledger.add(decision)
@@ -180,13 +181,24 @@ def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
         if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
             continue
         for cluster in members:
-            if cluster.marked and not cluster.deleting and not cluster.frozen:
+            if cluster.marked and not cluster.deleting and cluster.deletable:
                 stamp = format_time(world.now)
                 world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, Because("pools"))
         left = sorted(cluster.name for cluster in members if not cluster.deleting)
         if left:
             known = (world.fleet.objects.get(cluster.id) for cluster in members)
             yield messages.orphaned(key, left, next((obj for obj in known if obj is not None), None))
+
+
+def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+    """Clusters that are to go and that somebody protects stay, and take up their place until that is over."""
+    for cluster in world.view.clusters.values():
+        if not cluster.protected or cluster.pool is None or cluster.deleting or cluster.frozen:
+            continue
+        broken = world.decided(cluster.id).get("Broken", {}).get("status") == "True"
+        pool = pools.get(cluster.pool)
+        if cluster.marked or broken or (pool is not None and pool.deleting and not cluster.claim):
+            yield messages.protected(cluster, world.fleet.objects.get(cluster.id))
 
 
 def _remember(world: World, clusters: ClusterPass) -> None:
