@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, LEASE, MANAGED_CLUSTER
-from muster.model.locations import SHARDS, derived_path, is_safe
+from muster.model.locations import SHARDS, derived_path, is_derived_path, is_safe
 
 NAMES = st.one_of(
     st.from_regex(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,20}", fullmatch=True),
@@ -68,6 +68,21 @@ def test_the_longest_names_can_really_be_written(tmp_path: Path, length: int) ->
     file = tmp_path / derived_path(LEASE.id("a" * length, "b" * length), 4096)
     file.parent.mkdir(parents=True)
     file.write_text("")
+
+
+@given(NAMES, NAMES, NAMES, st.sampled_from(SHARDS), st.sampled_from(SHARDS))
+def test_a_path_is_an_objects_in_any_number_of_shards(
+    name: str, namespace: str, other: str, shards: int, others: int
+) -> None:
+    ids = [MANAGED_CLUSTER.id(name), MANAGED_CLUSTER.id(other), LEASE.id(name, namespace), LEASE.id(namespace, name)]
+    for id_ in ids:
+        for path in (derived_path(one, number) for one in ids for number in (shards, others)):
+            assert is_derived_path(path, id_) == any(path == derived_path(id_, number) for number in SHARDS)
+
+
+@pytest.mark.parametrize("path", ["", "derived", "derived//a.yaml", "derived/managedclusters//a.yaml", "a/b/c/d/e/f"])
+def test_other_paths_are_nobodys(path: str) -> None:
+    assert not is_derived_path(path, MANAGED_CLUSTER.id("a"))
 
 
 def test_no_two_kinds_share_a_folder() -> None:

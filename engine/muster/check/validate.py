@@ -40,11 +40,11 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough.
     """
     findings = list(fleet.findings)
-    fleet, found = _with_sound_reports(fleet)
+    fleet, found, sound = _with_sound_reports(fleet)
     findings.extend(found)
     broken = set(fleet.broken)
-    sound = (fleet.objects[id_] for id_ in sorted(fleet.objects) if id_ not in broken)
-    violations = list(each(sound, lambda obj: schema_findings(_as_declared(fleet, obj))))
+    left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
+    violations = list(each(left, lambda obj: schema_findings(_as_declared(fleet, obj))))
     findings.extend(violations)
     broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
@@ -66,21 +66,25 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
     return Ruled.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
-def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:
-    """Leave out the reports that no schema allows; also return what is wrong with them."""
+def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectId]]:
+    """Leave out the reports that no schema allows; also return what is wrong with them, and which objects in the fleet
+    that is left are known to be sound."""
 
     def wrong(obj: Object) -> list[Finding]:
         found = schema_findings(_as_declared(fleet, obj))
         # What is missing in a broken object may be in the file that cannot be read.
         return [one for one in found if one.code != "MUS204"] if obj.id in fleet.broken else found
 
-    objects, findings = dict(fleet.objects), list[Finding]()
+    objects, findings, sound = dict(fleet.objects), list[Finding](), set[ObjectId]()
     for id_, obj in sorted(fleet.objects.items()):
         if not has_reports(obj):
             continue
-        outcome = attempt(obj, lambda obj=obj: heard(obj, wrong) if wrong(obj) else (obj, []))  # type: ignore[misc]
+        outcome = attempt(obj, lambda obj=obj: heard(obj, wrong) if wrong(obj) else None)  # type: ignore[misc]
         if isinstance(outcome, Finding):
             continue  # where muster fails on it, that is found below
+        if outcome is None:
+            sound.add(id_)
+            continue
         left, found = outcome
         if found:
             findings.extend(found)
@@ -88,8 +92,10 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding]]:
             if left is not None:
                 objects[id_] = left
     if not findings:
-        return fleet, findings
-    return replace(fleet, objects=with_automatic_acceptance(objects, fleet.previous, fleet.settings)), findings
+        return fleet, findings, sound
+    accepted = with_automatic_acceptance(objects, fleet.previous, fleet.settings)
+    sound = {id_ for id_ in sound if accepted[id_] is fleet.objects[id_]}
+    return replace(fleet, objects=accepted), findings, sound
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:

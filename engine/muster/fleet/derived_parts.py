@@ -16,7 +16,7 @@ from muster.fleet.schemas import Gate, gate_for, load_schema
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND, Kind
-from muster.model.locations import SHARDS, derived_path, is_safe
+from muster.model.locations import is_derived_path, is_safe
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import At, Tree, dig
 from muster.yamlio.problem import Document
@@ -62,7 +62,7 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         return "its name can be no object's"
     id_ = kind.id(name, namespace or "")
-    if all(source.path != derived_path(id_, shards) for shards in SHARDS):
+    if not is_derived_path(source.path, id_):
         return f"the derived part of {id_} does not lie here"
     return kind, id_
 

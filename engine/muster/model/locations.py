@@ -36,6 +36,14 @@ def derived_path(id_: ObjectId, shards: int) -> str:
     return "/".join((*steps, f"{file_name(id_.name)}{SUFFIX}"))
 
 
+def is_derived_path(path: str, id_: ObjectId) -> bool:
+    """Whether a path is the file of an object's derived part, in whatever number of shards."""
+    steps = path.split("/")
+    sharded = len(steps) == (5 if id_.namespace else 4)
+    shards = 16 ** len(steps[2]) if sharded else 1
+    return shards in SHARDS and path == derived_path(id_, shards)
+
+
 def file_name(name: str) -> str:
     """Return the name, or where it could not be a file's name everywhere, what is left of it with a digest.
 

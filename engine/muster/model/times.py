@@ -10,6 +10,7 @@ differences of instants never do, sums go through `later`, for which the end of 
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)",
@@ -23,6 +24,7 @@ _LONGEST = timedelta(microseconds=(2**63 - 1) // 1000)
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
+@lru_cache(maxsize=1 << 14)  # each is asked for five times or so in a run, and thousands of objects share many
 def parse_time(text: str) -> datetime:
     """Return the instant that an RFC 3339 text names, in UTC, to the microsecond. ValueError if it is none."""
     if not _RFC3339.fullmatch(text):
