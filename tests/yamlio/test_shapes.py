@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import emit, load_documents
+from muster.yamlio import Loaded, emit, load_documents
 from muster.yamlio.shapes import Shapes
+from muster.yamlio.writing import file_text
 from tests.yamlio.strategies import TRICKY, mappings
 from tests.yamlio.test_fuzz import PIECES
 
@@ -34,6 +35,11 @@ texts = st.one_of(
 )
 
 
+def told(loaded: Loaded) -> str:
+    """What was read, 1 and true and 1.0 told apart."""
+    return repr((loaded.documents, loaded.problems, loaded.lost))
+
+
 def taught(text: str, times: int = 3) -> Shapes:
     """What has read a file so often that it knows its shape."""
     shapes = Shapes()
@@ -42,6 +48,7 @@ def taught(text: str, times: int = 3) -> Shapes:
     return shapes
 
 
+@settings(max_examples=150, deadline=None)
 @given(texts, st.integers(0, 5))
 @example("a: [b,\n  c: d\n  ]", 1)
 @example("a: {b\n: d\n  }", 1)
@@ -60,9 +67,16 @@ def test_whatever_stands_where_a_value_stood_reads_as_the_strict_loader_reads_it
     start, end = places[which % len(places)] if places else (0, 0)
     for other in (text[start:end], *OTHERS):
         changed = f"{text[:start]}{other}{text[end:]}".encode()
-        assert repr(shapes.load(changed, "a.yaml")) == repr(load_documents(changed, "a.yaml"))
+        loaded = shapes.load(changed, "a.yaml")
+        assert told(loaded) == told(load_documents(changed, "a.yaml"))
+        if loaded.emitted:
+            after = changed.decode().split("\n")
+            while after[0].startswith("#"):
+                after.pop(0)
+            assert file_text(loaded.documents[0].body) == "\n".join(after)
 
 
+@settings(max_examples=100, deadline=None)
 @given(mappings)
 def test_whatever_muster_writes_reads_as_the_strict_loader_reads_it(tree: dict[str, Tree]) -> None:
     loaded = taught(emit(tree)).load(emit(tree).encode(), "a.yaml")
@@ -78,6 +92,17 @@ def test_files_of_one_shape_share_equal_values_and_keys() -> None:
     assert second.line == 2
     assert second.body["metadata"]["of.a/label"] is first.body["metadata"]["of.a/label"]
     assert list(second.body["metadata"])[1] is list(first.body["metadata"])[1]
+
+
+def test_it_is_known_of_a_file_that_muster_wrote_it() -> None:
+    """Then its text need not be made again, to see whether it stands."""
+    text = file_text({"a": "1", "b": {"c": 2, "d": [{"e": "f g"}]}}, header="Ours.")
+    shapes = taught(text)
+    written = {
+        text: True, text.replace("f g", "h"): True, text.replace("2", "3"): True, text.replace('"1"', "1"): True,
+        text.replace('"1"', "'1'"): False, text.replace("f g", '"f g"'): False, text.replace("2", "+2"): False,
+    }  # fmt: skip
+    assert {changed: shapes.load(changed.encode(), "a.yaml").emitted for changed in written} == written
 
 
 @pytest.mark.parametrize(

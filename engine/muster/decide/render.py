@@ -8,6 +8,7 @@ from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.locations import derived_path
+from muster.model.tree import Tree, is_same
 from muster.yamlio.writing import UnwritableError
 
 _YAML = (".yaml", ".yml", ".json")
@@ -15,14 +16,14 @@ _YAML = (".yaml", ".yml", ".json")
 
 @dataclass
 class Rendered:
-    """Derived files by path, and the texts by object.
+    """Derived files by path, and the texts by object, None for one whose file stands as it would be written.
 
-    `kept` are the files that stay as they are: of objects on which muster failed, which `findings` tell, and of those
-    in `unwritable`, whose derived part the next run could not read, each with the reason.
+    `kept` are the files that stay as they are: those, and the ones of objects on which muster failed, which `findings`
+    tell, and of those in `unwritable`, whose derived part the next run could not read, each with the reason.
     """
 
     files: dict[str, str] = field(default_factory=dict)
-    texts: dict[ObjectId, str] = field(default_factory=dict)
+    texts: dict[ObjectId, str | None] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unwritable: dict[ObjectId, str] = field(default_factory=dict)
@@ -49,14 +50,26 @@ class _Named:
 
 
 def _render(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
-    text = fleet.texts.get(id_)
-    if text is None:
+    path = derived_path(id_, fleet.settings.shards)
+    if id_ in fleet.texts:
+        text = fleet.texts[id_]
+    else:
         body = derived_body(id_, fleet.decided[id_])
         if body is None:
             return
-        text = derived_text(body)
+        text = None if _stands(fleet, id_, path, body) else derived_text(body)
     done.texts[id_] = text
-    done.files[derived_path(id_, fleet.settings.shards)] = text
+    if text is None:
+        done.kept.add(path)
+    else:
+        done.files[path] = text
+
+
+def _stands(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
+    """Whether the file is there as it would be written, and all that it says counted. Nearly all are; comparing trees
+    takes a fifth of making a text."""
+    standing = fleet.as_written.get(path)
+    return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
 
 
 def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:

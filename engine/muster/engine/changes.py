@@ -20,6 +20,8 @@ def changes(fleet: Fleet) -> list[Change]:
     found = list(placement_changes(fleet))
     told = {change.object for change in found}
     for id_ in sorted({*fleet.previous, *fleet.decided}):
+        if fleet.texts.get(id_, "") is None:
+            continue  # its file stands
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:

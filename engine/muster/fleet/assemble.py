@@ -86,6 +86,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         asked=inputs.asked,
         findings=findings,
         derived_files=reading.derived_files,
+        as_written=reading.as_written,
         derived_paths=derived_paths,
         foreign=by_kind(reading.foreign),
         authors=authors_of(snapshot),

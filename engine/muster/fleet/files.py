@@ -6,7 +6,7 @@ Every file is read on its own: what is wrong with one never hides another.
 import re
 
 from muster.fleet import agent_messages, derived_messages, faults, messages
-from muster.fleet.derived import content_id
+from muster.fleet.derived import HEADER, content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.reading import Reading, Suspect
@@ -19,6 +19,8 @@ from muster.yamlio.shapes import SHAPES
 #: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
 
+#: How files begin that muster writes.
+_HEADED = f"# {HEADER}\napiVersion: ".encode()
 _TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 
@@ -93,6 +95,8 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
     if layer is Layer.DERIVED:
         reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
+        if loaded.emitted and data.startswith(_HEADED):
+            reading.as_written[source.path] = loaded.documents[0].body
         return
     add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
     strangers, blank = set(), not loaded.problems

@@ -18,6 +18,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
 from muster.model.published import Memory
 from muster.model.snapshot import Authors
+from muster.model.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Fleet(View):
     authors: Authors | None = None
     findings: tuple[Finding, ...] = ()
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
-    texts: Mapping[ObjectId, str] = field(default_factory=dict)  # of derived files, once all is decided
+    as_written: Mapping[str, Tree] = field(default_factory=dict)  # path -> tree of a file as muster writes it
+    texts: Mapping[ObjectId, str | None] = field(default_factory=dict)  # once all is decided; None: the file stands
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     published: Memory = field(default_factory=dict)

@@ -9,6 +9,7 @@ from muster.fleet.slips import Guess
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part, SourceFile
+from muster.model.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Reading:
     was left out unread), in which something does not even say what it is. `stand_ins` are parts whose kind is misspelt:
     what is known of an object until it is mended; `guesses` are documents that lack a line, and what they may have
     been. `suspects` are the files in which there is anything else than objects of the fleet; `files` are all of
-    people's, each with its id. `foreign` are people's objects of kinds that nobody knows.
+    people's, each with its id. `foreign` are people's objects of kinds that nobody knows. `as_written` are the trees of
+    derived files, by path, that are known to hold the very bytes that muster writes for such a tree.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -45,6 +47,7 @@ class Reading:
     suspects: list[Suspect] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     derived_files: dict[str, str] = field(default_factory=dict)
+    as_written: dict[str, Tree] = field(default_factory=dict)
     foreign: list[Foreign] = field(default_factory=list)
 
     def doubt(self, source: SourceFile) -> None:

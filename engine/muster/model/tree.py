@@ -34,6 +34,23 @@ def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def is_same(one: Tree, other: Tree) -> bool:
+    """Return whether two trees are written alike: the same values under the same keys in the same order.
+
+    So 1 is neither 1.0 nor true, and 0.0 is not -0.0.
+    """
+    if one is other:
+        return True
+    kind = one.__class__
+    if kind is not other.__class__:
+        return False
+    if kind is dict:
+        return list(one) == list(other) and all(map(is_same, one.values(), other.values()))
+    if kind is list:
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return bool(one == other) and (kind is not float or repr(one) == repr(other))
+
+
 def digest_of(tree: Tree) -> str:
     """Return a SHA-256 that changes when the data does; formatting, comments and the order of keys do not count.
 

@@ -15,19 +15,22 @@ goes to the strict loader. Places are found by reading a file again, as ever.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from muster.model.tree import Tree
 from muster.yamlio import source
 from muster.yamlio.core import NUMERIC, WORDS, NumberError, number
+from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Document, Loaded
+from muster.yamlio.writing import file_text
 
 #: A value that takes the rest of its line: plain, as far as one set of characters can say, or in quotes and without
 #: escapes. Nested repetitions would take three times as long.
 _VALUES: Final = re.compile(r""": ([A-Za-z0-9_/][A-Za-z0-9_./,;()%+=@': -]*|"[^"\\\n]*"|'[^'\n]*')$""", re.MULTILINE)
 #: What plain values may be, or the line is more than a key and a scalar.
 _PLAIN: Final = re.compile(r"[^ :]+(?::[^ :]+)*(?: [^ :]+(?::[^ :]+)*)*")
+_HEADER: Final = re.compile(r"(?:#[^\n]*\n)*")
 _PRINTABLE: Final = bytes([0x0A, *range(0x20, 0x7F)])
 _MOST_BYTES: Final = 1 << 14  # larger files are rarely alike, and shapes are kept
 _MOST_SHAPES: Final = 1024
@@ -37,13 +40,21 @@ _SIGHTS: Final = 3  # of a shape, before it is learnt, which takes as long as re
 _STAND_IN: Final = "Value-%d-of-a-shape"
 _MARK: Final = "-of-a-shape"
 
-#: From the values of a file to its documents.
-_Fill: TypeAlias = Callable[[list[Tree]], tuple[Document, ...]]
+
+class _Shape(NamedTuple):
+    """How values become documents, and whether muster writes such a file, but for how it writes each value."""
+
+    fill: Callable[[list[Tree]], tuple[Document, ...]]
+    emitted: bool
 
 
 class _Meanings(dict[str, Tree]):
     """What the text of a value means. KeyError for what is not known to be one scalar, or is null; NumberError for what
-    the strict loader refuses."""
+    the strict loader refuses. `unusual` are those that muster writes in another way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unusual: set[str] = set()
 
     def __missing__(self, text: str) -> Tree:
         if text[0] in "\"'":
@@ -58,7 +69,10 @@ class _Meanings(dict[str, Tree]):
             raise KeyError(text)  # a document knows whether it has nulls in it: that is part of its shape
         if len(self) >= _MOST_VALUES:
             self.clear()
+            self.unusual.clear()
         self[text] = meaning
+        if emit(meaning) != f"{text}\n":
+            self.unusual.add(text)
         return meaning
 
 
@@ -66,7 +80,7 @@ class Shapes:
     """The shapes that were met so far. None is one that the strict loader has to read each time."""
 
     def __init__(self) -> None:
-        self._fills: dict[str, _Fill | None] = {}
+        self._shapes: dict[str, _Shape | None] = {}
         self._seen: Counter[str] = Counter()
         self._meanings = _Meanings()
 
@@ -75,32 +89,33 @@ class Shapes:
         if len(data) > _MOST_BYTES or source.is_json(label) or data.translate(None, _PRINTABLE):
             return load_documents(data, label)
         pieces = _VALUES.split(data.decode("ascii"))
-        shape = "\0".join(pieces[::2])
-        fill = self._fills.get(shape) or self._met(shape)
-        if fill is not None:
-            try:
-                return Loaded(fill(list(map(self._meanings.__getitem__, pieces[1::2]))))
-            except (KeyError, NumberError):
-                pass
-        return load_documents(data, label)
+        values, between = pieces[1::2], "\0".join(pieces[::2])
+        shape = self._shapes.get(between) or self._met(between)
+        if shape is None:
+            return load_documents(data, label)
+        try:
+            documents = shape.fill(list(map(self._meanings.__getitem__, values)))
+        except (KeyError, NumberError):
+            return load_documents(data, label)
+        return Loaded(documents, emitted=shape.emitted and self._meanings.unusual.isdisjoint(values))
 
-    def _met(self, shape: str) -> _Fill | None:
+    def _met(self, between: str) -> _Shape | None:
         """Learn a shape that is met often enough."""
-        if shape in self._fills:
+        if between in self._shapes:
             return None
         if len(self._seen) >= _MOST_SHAPES:
             self._seen.clear()
-            self._fills.clear()
-        self._seen[shape] += 1
-        if self._seen[shape] < _SIGHTS:
+            self._shapes.clear()
+        self._seen[between] += 1
+        if self._seen[between] < _SIGHTS:
             return None
-        self._fills[shape] = fill = _learnt(shape)
-        return fill
+        self._shapes[between] = shape = _learnt(between)
+        return shape
 
 
-def _learnt(shape: str) -> _Fill | None:
-    """What fills a shape with values; None where one value may not stand for another."""
-    pieces = shape.split("\0")
+def _learnt(between: str) -> _Shape | None:
+    """The shape of files with this text between their values; None where one value may not stand for another."""
+    pieces = between.split("\0")
     text = pieces[0] + "".join(f": {_STAND_IN % number}{piece}" for number, piece in enumerate(pieces[1:]))
     bare = text.replace("[]", "").replace("{}", "")
     if "[" in bare or "{" in bare:
@@ -115,8 +130,14 @@ def _learnt(shape: str) -> _Fill | None:
         for one in loaded.documents
     )
     code = f"lambda values: ({''.join(f'{document}, ' for document in documents)})"
-    fill: _Fill = eval(code, {"Document": Document})  # noqa: S307 - of reprs alone
-    return fill
+    return _Shape(eval(code, {"Document": Document}), _is_emitted(text, loaded))  # noqa: S307 - of reprs alone
+
+
+def _is_emitted(text: str, loaded: Loaded) -> bool:
+    """Whether a text is what is written of its one document, after the comment lines with which it begins."""
+    header = _HEADER.match(text)
+    assert header is not None
+    return len(loaded.documents) == 1 and file_text(loaded.documents[0].body) == text[header.end() :]
 
 
 def _leaves(tree: Tree) -> Iterator[str]:
