@@ -72,6 +72,24 @@ def test_a_variable_is_evaluated_once_also_where_it_fails() -> None:
     assert scope["variables"] == {"good": 2}
 
 
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("has(variables.good)", True),
+        ("has(variables.good) ? variables.good : 0", 2),
+        ("variables.?good.orValue(0)", 2),
+        ("variables[?'good'].orValue(0)", 2),
+        ("'good' in variables", True),
+        ("has(variables.other)", False),
+        ("variables.?other.orValue(0)", 0),
+        ("'other' in variables", False),
+    ],
+)
+def test_a_variable_is_there_before_it_is_evaluated(expression: str, value: object) -> None:
+    scope = PolicyScope({}, {"good": cel.compile("1 + 1")}, 1_000_000)
+    assert cel.compile(expression).run(scope, budget=scope.budget).value == value
+
+
 def test_what_a_variable_spends_its_expression_has_spent() -> None:
     scope = PolicyScope({}, {"v": cel.compile(HEAVY)}, 10_000_000)
     result = cel.compile("variables.v").run(scope, budget=scope.budget)

@@ -41,6 +41,10 @@ class _LazyVariables(dict[str, object]):
             raise cel.BudgetExceeded(f"variables.{name.removeprefix('.')} {error.message}")
         raise type(error)(error.message, error.offset)
 
+    def __contains__(self, name: object) -> bool:
+        """Whether the policy has the variable, evaluated or not: what `has(variables.x)` asks, as on an API server."""
+        return name in self._programs
+
 
 def cost_share(run_limit: int, expression_limit: int, objects: int) -> int:
     """Return the units that a policy may spend on each of so many objects.
