@@ -131,6 +131,8 @@ def test_no_clock_restarts(repository: Repository) -> None:
     assert since.pop("ManagedClusterConditionClockSynced", "") in ("", "2026-01-01T12:00:00Z")
     assert set(since.values()) == {LONG_AGO}
     assert body["metadata"]["generation"] == 7
+    kept = run.files["derived/managedclusters/eu-1.yaml"] or ""
+    assert all(type_ in kept for type_ in since), "what the hub had decided, muster remembers"
     assert repository.reconcile().files == {}
 
 

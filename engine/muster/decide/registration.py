@@ -79,14 +79,14 @@ def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]
 
 
 def _joined(view: View, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
-    """Upstream's agent writes this condition of itself; where it does, its word stands."""
-    before = view.conditions_before(obj.id).get(JOINED)
+    """Upstream's agent writes this condition of itself: its word counts, and is remembered when the agent has gone."""
     reported = view.reported(obj.id).get(JOINED)
-    spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
-    if reported is not None or (before is None and not spoke):
-        return
-    if before is None and not is_accepted(obj):
-        return
+    said = reported if reported is not None and reported.get("status") == "True" else None
+    before = view.conditions_before(obj.id).get(JOINED) or said
+    if before is None:
+        spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
+        if not spoke or not is_accepted(obj):
+            return
     decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _BECAUSE)
 
