@@ -236,6 +236,30 @@ def test_missing_params_are_a_failure_and_obey_the_failure_policy(tmp_path: Path
     assert said(tmp_path, {"policy.yaml": text, "web.yaml": DEPLOYMENT}) == []
 
 
+def test_a_binding_may_name_the_namespace_of_params_whose_kind_nobody_defines(tmp_path: Path) -> None:
+    """Without one in its document, an object that has one is in `default`."""
+    text = policy(
+        rule(
+            "object.spec.replicas <= params.maxReplicas",
+            more="paramKind: {apiVersion: rules.example.com/v1, kind: ReplicaLimit}",
+        ),
+        "validationActions: [Deny]\nparamRef: {name: limit, namespace: default, parameterNotFoundAction: Deny}",
+    )
+    limit = "apiVersion: rules.example.com/v1\nkind: ReplicaLimit\nmetadata: {name: limit}\nmaxReplicas: 30\n"
+    files = {"policy.yaml": text, "web.yaml": DEPLOYMENT, "limit.yaml": limit}
+    assert said(tmp_path, files) == []
+    (missing,) = said(tmp_path, {"policy.yaml": text.replace("namespace: default", "namespace: rules")})
+    assert "no object matches spec.paramRef" in missing
+    scoped = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: replicalimits.rules.example.com}
+spec: {group: rules.example.com, scope: Cluster, names: {kind: ReplicaLimit, plural: replicalimits}}
+"""
+    (refused,) = said(tmp_path, {"policy.yaml": text, "definition.yaml": scoped})
+    assert "names a namespace, and ReplicaLimit has none" in refused
+
+
 def test_params_of_a_custom_kind(tmp_path: Path) -> None:
     text = policy(
         rule(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.check.admission.foreigners import Foreigners, named_namespace
+from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND
@@ -66,12 +67,16 @@ class Surroundings:
 
     def _found(self, binding: Binding, kind: tuple[str, str], ref: Mapping[str, Tree], asking: str) -> Params:
         namespace = str(ref.get("namespace") or "")
-        if self.foreigners.resources.of(*kind).namespaced:
+        resource = self.foreigners.resources.of(*kind)
+        if resource.namespaced:
             namespace = namespace or asking
             if not namespace:
                 return Params(
                     refused=f"spec.paramRef of {binding.source.id} names no namespace, nor has the object one"
                 )
+        elif namespace and resource.guessed:
+            # The binding knows better than documents that name no namespace: those are in the default one.
+            namespace = "" if namespace == DEFAULT_NAMESPACE else namespace
         elif namespace:
             return Params(refused=f"spec.paramRef of {binding.source.id} names a namespace, and {kind[1]} has none")
         if "name" in ref:

@@ -21,12 +21,14 @@ _VOWELS: Final = frozenset("aeiou")
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind as policies match it. `plurals` has every plural that may be its own, the likeliest first."""
+    """A kind as policies match it. `plurals` has every plural that may be its own, the likeliest first. `guessed`:
+    nobody defines the kind, so whether it is namespaced is what its documents make likely."""
 
     group: str
     kind: str
     plurals: tuple[str, ...]
     namespaced: bool
+    guessed: bool = False
 
     @property
     def plural(self) -> str:
@@ -82,7 +84,7 @@ class Resources:
             return Resource(group, kind, plurals(kind), kind not in _CLUSTER_SCOPED)
         # Nobody says: where any of them names a namespace they have one.
         spaced = any(one.id.namespace for one in self._foreign.get((group, kind), ()))
-        return Resource(group, kind, plurals(kind), spaced)
+        return Resource(group, kind, plurals(kind), spaced, guessed=True)
 
     def present(self) -> Iterator[Resource]:
         """Yield the kinds of which there is an object."""
