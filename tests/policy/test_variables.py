@@ -32,9 +32,11 @@ def test_values_are_of_their_types(kinds: tuple[Kind, ...]) -> None:
     assert run.fleet.of(*kinds)
     for obj in run.fleet.of(*kinds):
         base = scopes.base(obj)
-        assert environment.variables.keys() - OWN <= base.keys()
         for name in environment.variables.keys() - OWN:
             assert isinstance(base[name], python_type(environment.variables[name])), (obj.id, name)
+        for name in VARIABLES.keys() - environment.variables.keys() if len(kinds) == 1 else ():
+            with pytest.raises(KeyError):
+                base[name]
 
 
 def test_only_policies_over_requests_see_the_request() -> None:

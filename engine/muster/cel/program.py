@@ -194,6 +194,24 @@ class Program:
         traced = self._traced(variables, limit) if trace else None
         return _RESULT(Result, (value, error, None if clock is None else _settled(clock, noted), cost, traced))
 
+    def value(self, variables: Mapping[str, Any], budget: Budget) -> Any:
+        """Return the value, and spend what it costs. Raises EvaluationError.
+
+        `variables['now']` comes from a clock, which then also has what this evaluation noted. For what runs for each of
+        many objects: `run` tells more and takes twice as long.
+        """
+        limit = min(self._limit, budget.available())
+        meter = [limit - self.cost]
+        outer = budget.begin(meter)
+        try:
+            if meter[0] < 0:
+                raise BudgetExceeded("", self.node.offset)  # noqa: TRY301
+            return self._body(variables, meter)
+        except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
+            return self._recover(raised, variables, limit, budget)
+        finally:
+            budget.end(outer, min(limit - meter[0], limit))
+
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""
         seen: dict[int, Any] = {}

@@ -101,7 +101,7 @@ def _judged(
     """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
     scopes.clock.reset()
     try:
-        return judge(policy, scopes.for_policy(policy, base), scopes.clock)
+        return judge(policy, scopes.for_policy(policy, base))
     except PolicyFailure as failure:
         failures.add(policy, failure, obj.id)
         return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
@@ -139,65 +139,65 @@ def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[
             yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
 
 
-def judge(policy: ConditionPolicy, scope: PolicyScope, clock: cel.Clock) -> Statement | None:
+def judge(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
     """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
-    if not guards_hold(policy.guards, scope, clock):
+    if not guards_hold(policy.guards, scope):
         return None
     for rule in policy.rules:
-        if rule.when is None or holds(rule.when, scope, clock, rule.name, (*rule.at, "when")):
-            statement = _statement(rule, scope, clock)
+        if rule.when is None or holds(rule.when, scope, rule.name, (*rule.at, "when")):
+            statement = _statement(rule, scope)
             if policy.hold_when is None or statement.status not in policy.hold_for:
                 return statement
-            held = holds(policy.hold_when, scope, clock, HOLD_WHEN, ("spec", HOLD_WHEN))
+            held = holds(policy.hold_when, scope, HOLD_WHEN, ("spec", HOLD_WHEN))
             return replace(statement, must_last=held)
     return None
 
 
-def guards_hold(guards: Iterable[Guard], scope: PolicyScope, clock: cel.Clock) -> bool:
+def guards_hold(guards: Iterable[Guard], scope: PolicyScope) -> bool:
     """Whether all `matchConditions` hold. PolicyFailure where one cannot be evaluated."""
-    return all(holds(guard.when, scope, clock, guard.name, guard.at) for guard in guards)
+    return all(holds(guard.when, scope, guard.name, guard.at) for guard in guards)
 
 
-def holds(program: cel.Program, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> bool:
+def holds(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> bool:
     """Whether the expression gives true. PolicyFailure where it fails or gives no bool."""
-    value = _value(program, scope, clock, rule, at)
+    value = _value(program, scope, rule, at)
     if not isinstance(value, bool):
         raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not true or false"))
     return value
 
 
-def _statement(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> Statement:
+def _statement(rule: Rule, scope: PolicyScope) -> Statement:
     status, reason, message = (
-        _text(text, scope, clock, rule.name, (*rule.at, f"{name}Expression"))
+        _text(text, scope, rule.name, (*rule.at, f"{name}Expression"))
         for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
     )
     if status not in ("True", "False", "Unknown"):
         error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
         raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
-    return Statement(status, reason, message, rule.name, _generation(rule, scope, clock))
+    return Statement(status, reason, message, rule.name, _generation(rule, scope))
 
 
-def _generation(rule: Rule, scope: PolicyScope, clock: cel.Clock) -> int | None:
+def _generation(rule: Rule, scope: PolicyScope) -> int | None:
     if rule.observed_generation is None:
         return None
     at = (*rule.at, OBSERVED)
-    value = _value(rule.observed_generation, scope, clock, rule.name, at)
+    value = _value(rule.observed_generation, scope, rule.name, at)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise PolicyFailure(rule.name, at, cel.EvaluationError(f"the expression gave {value!r}, not a generation"))
     return value
 
 
-def _text(text: Text, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> str:
+def _text(text: Text, scope: PolicyScope, rule: str, at: At) -> str:
     if text.program is None:
         return text.literal
-    value = _value(text.program, scope, clock, rule, at)
+    value = _value(text.program, scope, rule, at)
     if not isinstance(value, str):
         raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not a text"))
     return value
 
 
-def _value(program: cel.Program, scope: PolicyScope, clock: cel.Clock, rule: str, at: At) -> object:
-    result = program.run(scope, clock=clock, budget=scope.budget)
-    if result.error is not None:
-        raise PolicyFailure(rule, at, result.error)
-    return result.value
+def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> object:
+    try:
+        return program.value(scope, scope.budget)
+    except cel.EvaluationError as error:
+        raise PolicyFailure(rule, at, error) from None

@@ -23,6 +23,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import Tree
 from muster.policy.in_force import InForce
+from muster.policy.lazy import Variables
 from muster.policy.staleness import expiry
 
 
@@ -115,11 +116,11 @@ class Watched(Mapping[str, Tree]):
             self.doubtful.add("all that its agent reports")  # also of what is not among them nothing is known
 
 
-def watch(scope: dict[str, object], doubt: Doubt) -> tuple[Watched, ...]:
+def watch(scope: Variables, doubt: Doubt) -> tuple[Watched, ...]:
     """Let the conditions of a scope, which is changed, be watched; return those that watch."""
     watching = []
     for name in ("conditions", "reported", "previous"):
-        conditions = scope.get(name)
+        conditions = scope[name]
         assert isinstance(conditions, dict)
         watched = Watched(conditions, doubt)
         scope[name] = watched

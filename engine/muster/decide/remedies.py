@@ -28,6 +28,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, REMEDY
 from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.lazy import Variables
 from muster.policy.remedies import Remedy
 from muster.policy.scopes import Scopes
 
@@ -165,7 +166,7 @@ class Asking:
         asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
         wanted, grounds, doubtful = set(self._kept(obj)), {}, set[str]()
         doubt = self.doubts.about(obj) if asked else None
-        scope: dict[str, object] | None = None
+        scope: Variables | None = None
         for remedy in asked.values():
             assert doubt is not None
             name, before = remedy.id.name, standing.get(remedy.id.name)
@@ -173,7 +174,9 @@ class Asking:
             kept = in_doubt(remedy, before, doubt)
             expression = _Answer()
             if remedy.expressions and not held:
-                scope = scope or {**self.scopes.base(obj), "conditions": conditions}
+                if scope is None:
+                    scope = self.scopes.base(obj)
+                    scope["conditions"] = conditions
                 expression = self._answer(remedy, obj, scope, doubt)
             stays = before is not None and before.expression and expression.open
             ground = Ground(self._digest(remedy), held | kept, expression.holds or stays)
@@ -204,13 +207,13 @@ class Asking:
             if ground.digest == self._digest(remedy):
                 yield name, ground
 
-    def _answer(self, remedy: Remedy, obj: Object, scope: dict[str, object], doubt: Doubt) -> _Answer:
+    def _answer(self, remedy: Remedy, obj: Object, scope: Variables, doubt: Doubt) -> _Answer:
         """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
         what is in doubt, unless it says itself what silence means to it."""
         answer = _Answer()
         budget = cel.Budget(self.scopes.rules.share(CLUSTERS))
         for expression in remedy.expressions:
-            seen = {**scope}
+            seen = Variables(scope.__getitem__)
             watched = () if expression.of_silence else watch(seen, doubt)
             result = expression.when.run(seen, clock=self.scopes.clock, budget=budget)
             if result.error is not None:

@@ -79,7 +79,7 @@ def _conditions(
             continue
         scopes.clock.reset()
         try:
-            statement = judge(policy, scopes.for_policy(policy, base), scopes.clock)
+            statement = judge(policy, scopes.for_policy(policy, base))
         except PolicyFailure:
             statement = SILENT if expired else None
         horizon = earliest(scopes.clock.horizon, None if expired else until)

@@ -30,7 +30,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
-from muster.policy.lazy import PolicyScope
+from muster.policy.lazy import PolicyScope, Variables
 from muster.policy.scopes import Scopes
 from muster.policy.taints import TaintPolicy, TaintRule
 
@@ -152,16 +152,16 @@ class _Taints:
 
     def of_policies(self, scopes: Scopes) -> Iterator[Decision]:
         """What the policies add."""
-        base: dict[str, object] | None = None
+        base: Variables | None = None
         for policy in scopes.rules.compiled.taints:
             if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
                 continue
-            base = base or scopes.base(self.obj)
+            base = scopes.base(self.obj) if base is None else base
             seen, watched = base, tuple[Watched, ...]()
             # A policy may speak of clusters of both kinds; none takes the other's effects.
             rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
             if any(self._put_by(policy, self._key(rule)) for rule in rules):
-                seen = {**base}
+                seen = Variables(base.__getitem__)
                 watched = watch(seen, self.silence.doubts.about(self.obj))
             scope = scopes.for_policy(policy, seen)
             for rule in rules:
@@ -183,7 +183,7 @@ class _Taints:
         label = f"{policy.label}#{rule.key}:{rule.effect}"
         because = Because(label)
         clock.reset()
-        applies = self._applies(policy, rule, scope, clock)
+        applies = self._applies(policy, rule, scope)
         stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
         if (applies or stays) and not policy.of_silence:
             self.put[key] = self.silence.entry(policy, key)
@@ -244,9 +244,9 @@ class _Taints:
             taint["value"] = value
         return Decision(self.obj.id, ("spec", "taints", key), taint, because, horizon)
 
-    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, clock: cel.Clock) -> bool:
+    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> bool:
         try:
-            return guards_hold(policy.guards, scope, clock) and holds(rule.when, scope, clock, rule.key, rule.at)
+            return guards_hold(policy.guards, scope) and holds(rule.when, scope, rule.key, rule.at)
         except PolicyFailure as failure:
             self.failures.add(policy, failure, self.obj.id)
             return self._key(rule) in self.before

@@ -1,41 +1,71 @@
 """What the expressions of one policy see of one object: the variables, and what all of them may cost together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from weakref import ref
 
 from muster import cel
 
 
-class PolicyScope(dict[str, object]):
-    """The variables of a policy's expressions, its own `variables` among them, which are computed when first asked for.
+class Variables(dict[str, object]):
+    """Variables by name, each of which is computed when an expression first reads it, and then kept.
+
+    Most policies read two or three of twenty. Built over another's `__getitem__`, they share what that one computes.
+    """
+
+    def __init__(self, compute: Callable[[str], object]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, name: str) -> object:
+        """Compute a variable. KeyError for a name that there is not."""
+        value = self[name] = self._compute(name)
+        return value
+
+
+class PolicyScope(Variables):
+    """The variables of a policy's expressions, its own `variables` among them.
 
     Everything that the policy asks of the object shares one budget: a chain of variables spends no more than one
     expression.
     """
 
-    def __init__(self, variables: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int) -> None:
-        super().__init__(variables)
+    def __init__(self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int) -> None:
+        super().__init__(base.__getitem__)
         self.budget = cel.Budget(limit)
-        self["variables"] = _LazyVariables(programs, self)
+        self._programs = programs
+
+    def __missing__(self, name: str) -> object:
+        """Compute a variable."""
+        if name != "variables":
+            return super().__missing__(name)
+        value = self[name] = _LazyVariables(self._programs, self)
+        return value
 
 
 class _LazyVariables(dict[str, object]):
-    """A policy's `variables`: each is evaluated when an expression first asks for it, and never again."""
+    """A policy's `variables`: each is evaluated when an expression first asks for it, and never again.
+
+    They do not hold the scope that holds them: nothing here is garbage for the collector, with a whole fleet behind it.
+    """
 
     def __init__(self, programs: Mapping[str, cel.Program], scope: PolicyScope) -> None:
         super().__init__()
         self._programs = programs
-        self._scope = scope
+        self._scope = ref(scope)
         self._failed: dict[str, cel.EvaluationError] = {}
 
     def __missing__(self, name: str) -> object:
         """Evaluate the variable. KeyError for a name that the policy has not; EvaluationError where it fails."""
         error = self._failed.get(name)
         if error is None:
-            result = self._programs[name].run(self._scope, budget=self._scope.budget)
-            if result.error is None:
-                self[name] = result.value
-                return result.value
-            error = self._failed[name] = result.error
+            scope = self._scope()
+            assert scope is not None
+            try:
+                value = self[name] = self._programs[name].value(scope, scope.budget)
+            except cel.EvaluationError as failed:
+                error = self._failed[name] = failed
+            else:
+                return value
         # A new one each time: an exception that is raised again and again remembers every place.
         if isinstance(error, cel.BudgetExceeded):
             raise cel.BudgetExceeded(f"variables.{name.removeprefix('.')} {error.message}")

@@ -28,4 +28,6 @@ class Scopes(Sight):
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""
-        return PolicyScope({**base, "params": policy.params}, policy.variables, self.rules.share(policy.target.kinds))
+        scope = PolicyScope(base, policy.variables, self.rules.share(policy.target.kinds))
+        scope["params"], scope["now"] = policy.params, self.clock.now
+        return scope

@@ -31,6 +31,7 @@ from muster.model.published import Published
 from muster.model.tree import Tree, dig
 from muster.policy.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
 from muster.policy.csr import REQUEST, decoded
+from muster.policy.lazy import Variables
 from muster.policy.staleness import reported_conditions
 from muster.policy.types import condition_type, object_type, spec_type
 
@@ -51,10 +52,20 @@ class Sight:
     factor: int
     adapters: Adapters
 
-    def base(self, obj: Object) -> dict[str, object]:
-        """The variables that every policy sees of an object. `conditions` is this dict's own and may be added to."""
-        name = cluster_of(obj)
-        return {variable: row.value(self, obj, name) for variable, row in VARIABLES.items() if row.is_seen((obj.kind,))}
+    def base(self, obj: Object) -> Variables:
+        """The variables that every policy sees of an object. `conditions` is this one's own and may be added to."""
+        cluster, kinds = cluster_of(obj), (obj.kind,)
+
+        def compute(name: str) -> object:
+            row = VARIABLES[name]
+            if not row.is_seen(kinds):
+                raise KeyError(name)
+            try:
+                return row.value(self, obj, cluster)
+            except KeyError as error:  # expressions would take it for a variable that there is not
+                raise LookupError(*error.args) from error
+
+        return Variables(compute)
 
     def seconds(self, cluster: str) -> int:
         """How long the lease of a ManagedCluster of this name lasts; 0 where there is none."""

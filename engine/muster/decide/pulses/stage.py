@@ -24,7 +24,7 @@ from muster.model.decision import Because, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
-from muster.policy.lazy import PolicyScope
+from muster.policy.lazy import PolicyScope, Variables
 from muster.policy.pulses import PulsePolicy, PulseRule
 from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of, pulsed
@@ -33,7 +33,7 @@ from muster.policy.variables import generation_of, pulsed
 def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
     """Decide the pulses of every object that a PulsePolicy speaks of."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
-    bases: dict[object, dict[str, object]] = {}
+    bases: dict[object, Variables] = {}
 
     def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Wake]:
         if not policy.target.selects(obj):
@@ -83,10 +83,11 @@ def _asked(
 ) -> tuple[PulseRule | None, PolicyScope]:
     """The first rule that asks for a pulse, and the scope in which it does."""
     scopes.clock.reset()
-    scope = scopes.for_policy(policy, {**base, "pulsed": pulsed(last, base)})
-    if not guards_hold(policy.guards, scope, scopes.clock):
+    scope = scopes.for_policy(policy, base)
+    scope["pulsed"] = pulsed(last, base)
+    if not guards_hold(policy.guards, scope):
         return None, scope
-    return next((r for r in policy.rules if holds(r.when, scope, scopes.clock, r.name, r.at)), None), scope
+    return next((r for r in policy.rules if holds(r.when, scope, r.name, r.at)), None), scope
 
 
 def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent: Published) -> datetime | None:
