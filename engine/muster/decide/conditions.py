@@ -112,7 +112,7 @@ def damped(
 ) -> tuple[Statement, Because, Decision | None]:
     """The statement that counts, why, and what is remembered while a new outcome has not lasted long enough."""
     because = Because(f"{policy.label}#{statement.rule}")
-    if not statement.must_last:
+    if not statement.must_last or not policy.hold_for:
         return statement, because, None
     current = view.conditions_before(obj.id).get(policy.type)
     known = view.before(obj.id, *map(str, PENDING), policy.type)

@@ -180,19 +180,19 @@ class _Taints:
         watched: tuple[Watched, ...],
     ) -> Iterator[Decision]:  # fmt: skip
         key = self._key(rule)
-        label = f"{policy.label}#{rule.key}:{rule.effect}"
-        because = Because(label)
         clock.reset()
         applies = self._applies(policy, rule, scope)
         stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
         if (applies or stays) and not policy.of_silence:
             self.put[key] = self.silence.entry(policy, key)
-        if stays:
-            yield self._present(key, rule.value or "", Because(label, text=_SILENT), clock.horizon)
-        elif applies:
-            yield self._present(key, rule.value or "", because, clock.horizon)
-        elif clock.horizon is not None:
-            yield Decision(self.obj.id, ("spec", "taints", key), None, because, clock.horizon)
+        horizon = clock.horizon
+        if not applies and not stays and horizon is None:
+            return
+        because = Because(f"{policy.label}#{rule.key}:{rule.effect}", text=_SILENT if stays else "")
+        if applies or stays:
+            yield self._present(key, rule.value or "", because, horizon)
+        else:
+            yield Decision(self.obj.id, ("spec", "taints", key), None, because, horizon)
 
     def within(
         self, view: View, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]

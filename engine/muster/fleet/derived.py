@@ -48,7 +48,7 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
         last = position == len(path) - 1
         if isinstance(step, tuple):
             fields = list_keys[".".join(walked)]
-            found = next((e for e in here if element_key(e, fields) == step), None)
+            found = _element(here, fields, step)
             named = dict(zip(fields, step, strict=True))
             if found is None:
                 found = {name: text for name, text in named.items() if name not in OPTIONAL_KEYS}
@@ -65,6 +65,14 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
         else:
             nested: Tree = [] if isinstance(path[position + 1], tuple) else {}
             here = here.setdefault(step, nested)
+
+
+def _element(elements: list[Tree], fields: tuple[str, ...], key: tuple[str, ...]) -> Tree:
+    """The element of a list that has this key; None where there is none."""
+    if len(fields) == 1:  # nearly all: conditions
+        (field,), (value,) = fields, key
+        return next((one for one in elements if isinstance(one, dict) and one.get(field) == value), None)
+    return next((one for one in elements if element_key(one, fields) == key), None)
 
 
 def in_order(body: Tree) -> Tree:
@@ -96,8 +104,10 @@ def _sorted(section: Tree, *, keep_order: bool) -> Tree:
 
 def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
     """The mapping with the keys of `order` first, then the others by name."""
-    rest = sorted(set(mapping) - set(order))
-    return {key: mapping[key] for key in (*order, *rest) if key in mapping}
+    first = {key: mapping[key] for key in order if key in mapping}
+    if len(first) < len(mapping):
+        first.update((key, mapping[key]) for key in sorted(set(mapping) - set(order)))
+    return first
 
 
 def _is_of_mappings(tree: Tree) -> TypeGuard[list[Tree]]:

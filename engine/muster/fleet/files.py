@@ -98,7 +98,8 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         if loaded.emitted and data.startswith(_HEADED):
             reading.as_written[source.path] = loaded.documents[0].body
         return
-    add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+    if loaded.problems or loaded.lost:
+        add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
     strangers, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in unwrapped(document):

@@ -52,8 +52,9 @@ class View:
         )
 
     def sorted_as(self, other: "View") -> Self:
-        """Take over from a view of the same objects how they are sorted, which is dear. Returns this view."""
-        self.__dict__["_by_kind"] = other._by_kind
+        """Take over from a view of the same objects what was looked up in them, which is dear. Returns this view."""
+        for name in ("_by_kind", "_before", "_reported"):
+            self.__dict__[name] = getattr(other, name)
         return self
 
     # -- objects
@@ -83,9 +84,16 @@ class View:
         """The value at `path` of the object's previous derived part; None where there is none."""
         return dig(self.previous.get(id_), *path)
 
-    def conditions_before(self, id_: ObjectId) -> dict[str, Tree]:
+    @cached_property
+    def _before(self) -> dict[ObjectId, Mapping[str, Tree]]:
+        return {}
+
+    def conditions_before(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Condition by type, as the last run derived them."""
-        return by_type(mappings_at(self.previous.get(id_), "status", "conditions"))
+        known = self._before.get(id_)
+        if known is None:
+            known = self._before[id_] = by_type(mappings_at(self.previous.get(id_), "status", "conditions"))
+        return known
 
     # -- what this run has decided so far
 
@@ -106,10 +114,18 @@ class View:
             if len(path) == 3 and path[:2] == ("status", "conditions") and decision.value is not None
         }
 
-    def reported(self, id_: ObjectId) -> dict[str, Tree]:
+    @cached_property
+    def _reported(self) -> dict[ObjectId, Mapping[str, Tree]]:
+        return {}
+
+    def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Condition by type, as the inputs (agents) report them."""
-        obj = self.objects.get(id_)
-        return by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
+        known = self._reported.get(id_)
+        if known is None:
+            obj = self.objects.get(id_)
+            found = by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
+            known = self._reported[id_] = found
+        return known
 
     def whole(self, id_: ObjectId) -> Tree:
         """The object with this run's decisions laid over its inputs: what upstream's API server would show."""

@@ -104,7 +104,7 @@ def _conditions(_kinds: tuple[Kind, ...]) -> Type:
     return MapType(STRING, condition_type(), _MOST_CONDITIONS)
 
 
-def _reported(sight: Sight, obj: Object, name: str) -> dict[str, Tree]:
+def _reported(sight: Sight, obj: Object, name: str) -> Mapping[str, Tree]:
     reported = sight.view.reported(obj.id)
     if not reported:
         return reported

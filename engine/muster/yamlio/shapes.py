@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from muster.model.tree import Tree
 from muster.yamlio import source
 from muster.yamlio.core import NUMERIC, WORDS, NumberError, number
-from muster.yamlio.emitter import emit
+from muster.yamlio.emitter import emit, inline
 from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Document, Loaded
 from muster.yamlio.writing import file_text
@@ -71,7 +71,7 @@ class _Meanings(dict[str, Tree]):
             self.clear()
             self.unusual.clear()
         self[text] = meaning
-        if emit(meaning) != f"{text}\n":
+        if (inline(meaning) if meaning.__class__ is str else emit(meaning)[:-1]) != text:
             self.unusual.add(text)
         return meaning
 

@@ -1,6 +1,6 @@
 """One pass over clusters: what is stated of their power, which waits are over, and what policies say of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -80,7 +80,7 @@ class ClusterPass:
             ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
 
     @staticmethod
-    def _stated_before(cluster: Cluster, before: dict[str, Tree]) -> dict[str, Tree]:
+    def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
         """What muster goes on to say of a fake cluster's power, for nobody else does."""
         return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
 
