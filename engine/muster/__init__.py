@@ -11,7 +11,8 @@ Importing the package costs nothing: what is used is loaded on first use.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from muster.engine.evaluate import Run, evaluate
+    from muster.engine.evaluate import evaluate
+    from muster.engine.run import Run
     from muster.model import Finding, Severity
 
 __version__ = "0.1.0"
@@ -19,7 +20,7 @@ __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
 _HOMES = {
     "evaluate": "muster.engine.evaluate",
-    "Run": "muster.engine.evaluate",
+    "Run": "muster.engine.run",
     "Finding": "muster.model",
     "Severity": "muster.model",
 }

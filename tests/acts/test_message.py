@@ -5,8 +5,9 @@ import pytest
 from muster.acts.message import commit_message, plain_message, policies_digest
 from muster.answers.memory import MemorySnapshot
 from muster.engine.change import Change
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.facts import Fact
+from muster.engine.run import Run
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.times import parse_time
 

@@ -8,7 +8,8 @@ import pytest
 from muster.answers.exported import exported
 from muster.answers.memory import MemorySnapshot
 from muster.answers.select import UnknownKind, kinds_named, select
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.model.times import parse_time
 
 NOW: datetime = parse_time("2026-01-01T00:00:00Z")

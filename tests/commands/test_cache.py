@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands.cache import cache_directory
+from muster.commands.disposable import cache_directory
 from tests.acts.test_walkthrough import fleet
 from tests.support.git import Repo
 

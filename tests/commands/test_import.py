@@ -87,11 +87,11 @@ def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
     assert (code, errors.splitlines()[-1].partition(" ")[2]) == (0, "objects, no findings")
     commit(fleet)
     code, out, errors = muster("reconcile", *NOON, "-v")
-    assert (code, errors) == (0, "")
+    assert (code, [line for line in errors.splitlines() if not line.startswith("looked at")]) == (0, [])
     assert all(" -> " not in line or line.strip().startswith("ClusterPool") for line in out.splitlines()), out
     assert muster("reconcile", *NOON)[1].strip() == "nothing to do"
     code, out, errors = muster("export", "objects", *NOON)
-    assert (code, errors) == (0, "")
+    assert (code, [line for line in errors.splitlines() if not line.startswith("looked at")]) == (0, [])
     exported = {who(body): body for body in yaml.load_all(out, Loader=yaml.BaseLoader)}
     missing = []
     for body in dumped(hub):

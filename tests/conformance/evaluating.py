@@ -5,7 +5,8 @@ from datetime import datetime
 from functools import lru_cache
 
 from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.model.published import Published, PulseKey
 
 

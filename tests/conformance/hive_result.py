@@ -9,7 +9,7 @@ from muster.decide.pools.buckets import Buckets, classify
 from muster.decide.pools.hub_version import hub_version, matching
 from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, CLUSTER_DEPLOYMENT
 from muster.model.times import format_duration

@@ -14,7 +14,7 @@ import yaml
 
 from muster.agent.reporting import Condition, report_object
 from muster.agent.task import GENERATION, assess
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, parse_time

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from muster.decide.generations import DIGEST, wish_digest
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.ids import ObjectId
 from muster.model.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
 from muster.model.published import Published, PulseKey

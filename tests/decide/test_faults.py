@@ -11,8 +11,10 @@ import pytest
 from muster.answers.memory import MemorySnapshot
 from muster.decide import conditions, kept, pipeline, placements, taints
 from muster.decide.context import Context
-from muster.engine.evaluate import Run, evaluate_snapshot
-from muster.engine.settle import Settled, settle
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
+from muster.engine.settle import settle
+from muster.engine.settled import Settled
 from muster.fleet.fleet import Fleet
 from muster.model.decision import Outcome
 from muster.model.finding import Severity

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.decide.removals import removals
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.tree import dig
 from tests.support.outages import Fleet, disrupted, effects, fleet_condition, held
 

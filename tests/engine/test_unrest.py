@@ -1,7 +1,8 @@
 """Objects that do not come to rest: they are named and left alone, and the rest of the fleet goes on."""
 
 from muster.answers.memory import MemorySnapshot
-from muster.engine.settle import Settled, settle
+from muster.engine.settle import settle
+from muster.engine.settled import Settled
 from muster.model.times import parse_time
 from tests.acts.test_walkthrough import cluster
 

@@ -26,14 +26,15 @@ def test_lists_what_was_added_changed_removed_and_renamed(repo: Repo, tmp_path: 
     def after(path: str) -> str:
         return repo.tip(f"{new}:{path}")
 
+    new_, there, gone = ("000000", "100644"), ("100644", "100644"), ("100644", "000000")
     expected = (
-        PathChange("added/deep", None, after("added/deep")),
-        PathChange("changed", before("changed"), after("changed")),
-        PathChange("from", before("from"), None),
-        PathChange("new\\nline", before("new\nline"), after("new\nline")),
-        PathChange('quo"te', None, after('quo"te')),
-        PathChange("removed", before("removed"), None),
-        PathChange("to", None, after("to")),
+        PathChange("added/deep", None, after("added/deep"), new_),
+        PathChange("changed", before("changed"), after("changed"), there),
+        PathChange("from", before("from"), None, gone),
+        PathChange("new\\nline", before("new\nline"), after("new\nline"), there),
+        PathChange('quo"te', None, after('quo"te'), new_),
+        PathChange("removed", before("removed"), None, gone),
+        PathChange("to", None, after("to"), new_),
     )
     bare = clone(repo, tmp_path / "bare.git", "--bare")
     for where in (repo, bare):

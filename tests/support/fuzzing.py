@@ -22,8 +22,10 @@ from muster.answers.document import run_document
 from muster.answers.exported import exported
 from muster.answers.plan import plan_document
 from muster.engine.changes import summary
-from muster.engine.evaluate import Run, check_snapshot
-from muster.engine.settle import Settled, settle
+from muster.engine.evaluate import check_snapshot
+from muster.engine.run import Run
+from muster.engine.settle import settle
+from muster.engine.settled import Settled
 from muster.gitio.pulse_memory import PulseMemory, decoded, encoded
 from muster.model.codes import CODES
 from muster.model.kinds import BY_NAME, MULTI_CLUSTER_INGRESS

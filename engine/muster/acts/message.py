@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from muster.engine.change import Change
 from muster.engine.changes import summary
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
 from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER

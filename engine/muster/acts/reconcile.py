@@ -12,14 +12,16 @@ from muster.acts.landing import find_tips, land
 from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
-from muster.engine.settle import Settled, settle
+from muster.engine.question import Question
+from muster.engine.settled import Settled
+from muster.engine.state import State
+from muster.engine.warm import answer
 from muster.fleet.faults import of_stage
 from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
-from muster.gitio.open import open_commit
-from muster.gitio.pulse_memory import read_memory
+from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository
 from muster.model.finding import Finding
 
@@ -29,7 +31,7 @@ class Reconciled:
     """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts
     evaluations; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not have
     what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided,
-    `tip` where the local branch was left, None where there is none."""
+    `tip` where the local branch was left, None where there is none. `looked_at` says how much of the fleet was."""
 
     settled: Settled
     heard: Heard
@@ -39,6 +41,7 @@ class Reconciled:
     tip: str | None
     pushed: bool = False
     left_behind: str = ""
+    looked_at: str = ""
 
 
 def reconcile(
@@ -50,17 +53,19 @@ def reconcile(
     attempts: Iterable[int],
     ears: Ears = WRITER,
     back_in_time: bool = False,
+    state: State | None = None,
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
     `now` is asked once per attempt (see `muster.gitio.retry.patient`). With a remote, what is evaluated is its head, or
     the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
-    on. RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
+    on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
+    RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
     for attempt in attempts:
-        done = _Attempt(repository, now, branch, remote, ears, back_in_time).make(attempt)
+        done = _Attempt(repository, now, branch, remote, ears, back_in_time, state).make(attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -88,6 +93,7 @@ class _Attempt:
     remote: str | None
     ears: Ears
     back_in_time: bool
+    state: State | None
 
     def make(self, attempt: int) -> Reconciled | None:
         """Evaluate and land once; None where the branch moved meanwhile."""
@@ -97,10 +103,9 @@ class _Attempt:
         base = tips.base
         heard = hear_at(repository, base, self.ears, asked=remote, before=before)
         instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
-        memory = read_memory(repository, remote)
-        with open_commit(repository, base, heard) as snapshot:
-            settled = settle(snapshot, instant.now, memory.published)
-            require_heard(repository, settled.first, heard, self.ears)
+        found = answer(Question(repository, base, heard, instant.now, Remembered(repository, remote)), self.state)
+        settled = found.settled
+        require_heard(repository, settled.first, heard, self.ears)
         earlier = self.back_in_time and bool(instant.note)
         commit = base
         if settled.files or earlier:
@@ -111,5 +116,9 @@ class _Attempt:
         landed = land(repository, tips, commit, tuple(settled.files))
         if landed is None:
             return None
+        if self.state is not None:
+            found.remember(self.state)
         made = commit if commit != base else None
-        return Reconciled(settled, heard, instant, made, attempt, landed.local, landed.pushed, landed.left_behind)
+        return Reconciled(
+            settled, heard, instant, made, attempt, landed.local, landed.pushed, landed.left_behind, found.looked_at
+        )

@@ -14,6 +14,7 @@ from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
 from muster.engine.changes import summary
+from muster.engine.state import State
 from muster.engine.unrest import UNREST
 from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import AgentRef, agent_refs
@@ -42,15 +43,15 @@ class Watcher:
 
     With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
     agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
-    `sink_dir`.
+    `sink_dir`. With `state`, only what changed and what is due is looked at.
     """
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
-        sink_dir: Path | None = None,
+        sink_dir: Path | None = None, state: State | None = None,
     ) -> None:  # fmt: skip
-        self._sink_dir = sink_dir
+        self._sink_dir, self._kept = sink_dir, state
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
         self._ears, self._verbose, self._present = ears, verbose, clock
@@ -73,7 +74,7 @@ class Watcher:
                 return
             done = reconcile(
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
-                ears=self._ears,
+                ears=self._ears, state=self._kept,
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)

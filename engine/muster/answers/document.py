@@ -1,6 +1,6 @@
 """A run as one JSON document: what `muster render -o json` prints, field by field what `Run` has."""
 
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.times import format_time
 from muster.model.tree import Tree
 from muster.output.findings import finding_tree

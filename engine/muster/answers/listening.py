@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here, listen, newest_word, recorded_at

@@ -2,7 +2,7 @@
 
 from muster.engine.change import Change
 from muster.engine.changes import summary
-from muster.engine.settle import Settled
+from muster.engine.settled import Settled
 from muster.model.times import format_time
 from muster.model.tree import Tree
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from muster import cel
 from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.model.kinds import ALL, Kind
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig

@@ -101,7 +101,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """What is wrong with sound objects beside each other."""
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
-    clusters = {id_.name for id_ in fleet.objects if is_cluster(id_)}
+    clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
     yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
     yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     lints: tuple[_Lint, ...] = (*_LINTS, partial(lint_ingresses, remedies=compiled.remedies))

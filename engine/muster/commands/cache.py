@@ -1,31 +1,70 @@
-"""The disposable cache of the command line: `$MUSTER_CACHE_DIR`, else `$XDG_CACHE_HOME/muster`, else `~/.cache/muster`.
+"""`muster cache`: what is kept between runs, and dropping it."""
 
-It holds data only and may be deleted at any time; with `MUSTER_CACHE_DIR` set to nothing there is none. The library
-never uses it by itself: what evaluates a fleet for somebody else's program writes nowhere.
-"""
-
-from collections.abc import Mapping
+import os
 from pathlib import Path
 
+import click
 
-def cache_directory(environ: Mapping[str, str]) -> Path | None:
-    """Return where the cache lies; None where there is none to be."""
-    if (named := environ.get("MUSTER_CACHE_DIR")) is not None:
-        return Path(named) if named else None
-    if base := environ.get("XDG_CACHE_HOME"):
-        return Path(base) / "muster"
-    home = environ.get("HOME")
-    return Path(home) / ".cache" / "muster" if home else None
+from muster.commands import options
+from muster.commands.disposable import STATES, cache_directory, open_state_of, state_path
 
 
-def use_cache(environ: Mapping[str, str]) -> None:
-    """Use the cache in this process, if its directory can be made; never an error."""
-    from muster.cel import cache
+@click.command()
+@options.repo_option
+@click.option(
+    "--branch", metavar="NAME", help="The branch whose state is meant.  [default: the one that is checked out]"
+)
+@options.state_option
+@click.option("--drop", is_flag=True, help="Forget it: the next run looks at the whole fleet.")
+@click.option("--drop-all", is_flag=True, help="Forget what is kept of any fleet, and all compiled expressions.")
+def command(repo: Path, branch: str | None, state: Path | None, drop: bool, drop_all: bool) -> None:
+    """Show what is kept between runs: where, how much, and of which commit.
 
-    directory = cache_directory(environ)
-    if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            directory = None
-    cache.use(directory)
+    Nothing depends on it: without it a run looks at the whole fleet, and decides the same.
+    """
+    from muster.acts.landing import target_branch
+    from muster.gitio.repository import open_repository
+
+    if drop_all:
+        _drop_all()
+        return
+    repository = open_repository(repo, os.environ)
+    target = branch or target_branch(repository)
+    path = state_path(os.environ, repository, target, state)
+    if path is None:
+        click.echo("nothing is kept: MUSTER_CACHE_DIR is empty")
+        return
+    if drop:
+        dropped = _remove(path)
+        click.echo(f"dropped {path}" if dropped else f"there is none: {path}")
+        return
+    click.echo(f"state of {target}: {path}")
+    kept = open_state_of(os.environ, repository, target, state) if path.is_file() else None
+    if kept is None:
+        click.echo("  none yet, or not one that can be used: the next run looks at the whole fleet")
+        return
+    facts = kept.facts()
+    size = path.stat().st_size
+    if facts is None:
+        click.echo(f"  {size / 1e6:.1f} MB, of another version: the next run looks at the whole fleet")
+    else:
+        click.echo(f"  {size / 1e6:.1f} MB, {kept.count()} neighbourhoods, as of commit {facts['commit'][:12]}")
+    kept.close()
+
+
+def _drop_all() -> None:
+    directory = cache_directory(os.environ)
+    found = [*directory.glob("expressions-*.jsonl"), *directory.glob(f"{STATES}/*.sqlite")] if directory else []
+    for path in found:
+        _remove(path)
+    click.echo(
+        f"dropped {len(found)} files of {directory}" if directory else "nothing is kept: MUSTER_CACHE_DIR is empty"
+    )
+
+
+def _remove(path: Path) -> bool:
+    """Remove a state, and what sqlite lays beside it."""
+    there = path.is_file()
+    for one in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
+        one.unlink(missing_ok=True)
+    return there

@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "import": "Take over the objects of a live hub from a dump.",
     "export": "Print what a load balancer or a live hub needs of the fleet.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
+    "cache": "Show what is kept between runs, or drop it.",
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",
 }

@@ -11,7 +11,7 @@ from muster.model.times import parse_time
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
-    from muster.engine.evaluate import Run
+    from muster.engine.run import Run
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -68,6 +68,14 @@ def snapshot_options(function: _F) -> _F:
     """`--rev REV` and `--worktree`: what is read."""
     function = click.option("--worktree", is_flag=True, help="Read the files as they are, committed or not.")(function)
     return click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")(function)
+
+
+def state_option(function: _F) -> _F:
+    """`--state FILE`: where to keep what the next run need not look at again."""
+    return click.option(
+        "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", envvar="MUSTER_STATE",
+        show_envvar=True, help="Keep here what the next run need not look at again.  [default: in the cache]",
+    )(function)  # fmt: skip
 
 
 def offline_option(function: _F) -> _F:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands.cache import use_cache
+from muster.commands.disposable import use_cache
 from muster.commands.progress import working
 from muster.gitio.beside import BesideAgents
 from muster.gitio.directory import DirectorySnapshot
@@ -23,7 +23,7 @@ from muster.model.snapshot import Snapshot
 if TYPE_CHECKING:
     from muster.answers.instants import Instant
     from muster.answers.listening import Ears
-    from muster.engine.evaluate import Run
+    from muster.engine.run import Run
 
 
 @dataclass(frozen=True, slots=True)

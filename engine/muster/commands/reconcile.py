@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
-from muster.commands.cache import use_cache
+from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.model.secrets import without_secrets
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 @click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
 @click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
 @options.sink_option
+@options.state_option
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
-    agents_gone: bool, back_in_time: bool, verbose: bool, sink_dir: Path | None,
+    agents_gone: bool, back_in_time: bool, verbose: bool, sink_dir: Path | None, state: Path | None,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -52,7 +53,7 @@ def command(
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir,
+        sink_dir=sink_dir, state=state,
     )  # fmt: skip
 
 
@@ -80,6 +81,7 @@ def publish(
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
+    state: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
@@ -91,10 +93,12 @@ def reconcile_once(
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
+    target = branch or target_branch(repository)
+    kept = open_state_of(os.environ, repository, target, state)
     with working("evaluating the fleet"):
         done = reconcile(
-            repository, now, branch=branch or target_branch(repository), remote=remote, attempts=patient(),
-            ears=ears or WRITER, back_in_time=back_in_time,
+            repository, now, branch=target, remote=remote, attempts=patient(), ears=ears or WRITER,
+            back_in_time=back_in_time, state=kept,
         )  # fmt: skip
     if done.commit:
         click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
@@ -115,9 +119,10 @@ def reconcile_once(
 
 
 def _tell_how(repository: "Repository", done: "Reconciled") -> None:
-    """Say as of when was decided where that is not the instant that was asked for, and how old agents' words are."""
+    """Say how much was looked at, as of when was decided where that is not the instant that was asked for, and how old
+    agents' words are."""
     from muster.answers.listening import age_line
 
-    for line in (done.instant.note, age_line(repository, done.heard, done.instant.now)):
+    for line in (f"looked at {done.looked_at}", done.instant.note, age_line(repository, done.heard, done.instant.now)):
         if line:
             click.echo(line, err=True)

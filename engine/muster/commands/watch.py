@@ -12,7 +12,7 @@ from threading import Event
 import click
 
 from muster.commands import options
-from muster.commands.cache import use_cache
+from muster.commands.disposable import open_state_of, use_cache
 
 
 @click.command()
@@ -25,9 +25,10 @@ from muster.commands.cache import use_cache
 @options.offline_option
 @click.option("-v", "--verbose", is_flag=True, help="Say so where is decided as of another instant than the clock's.")
 @options.sink_option
+@options.state_option
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None,
+    sink_dir: Path | None, state: Path | None,
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
     from muster.acts.landing import target_branch
@@ -46,6 +47,7 @@ def command(
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
         clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
+        state=open_state_of(os.environ, repository, target, state),
     )  # fmt: skip
     return watch(watcher, stop)
 

@@ -87,13 +87,15 @@ class Context:
             rules=fleet.rules,
             cluster_taints=taint_policies(fleet),
             shared=fleet.only(shared),
-            fresh=not fleet.derived_paths,
+            fresh=not (fleet.derived_paths or fleet.beyond.derived),
             speaking=fleet.speaking,
             unheard=fleet.unheard,
             published=fleet.published,
             faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
             withheld=frozenset(held.object for held in held_removals(fleet)),
             uses_adapters=_uses_adapters(fleet),
+            lease_floor=fleet.beyond.lease_floor,
+            disrupted=fleet.beyond.disrupted,
         )
 
     def about(self, fleet: Ruled) -> "Context":
@@ -121,6 +123,6 @@ class Context:
 
 
 def _uses_adapters(fleet: Ruled) -> bool:
-    if any(required_adapters(fleet.settings, kind) for kind in TARGETS.values()):
+    if fleet.beyond.adapters or any(required_adapters(fleet.settings, kind) for kind in TARGETS.values()):
         return True
     return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)

@@ -123,22 +123,31 @@ _MOST_RUNS = 20
 _MOST_SEARCHES = 4
 
 
-def run(fleet: Ruled, now: datetime) -> Ruled:
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A fleet with all that was decided, and the context in the end: None where muster failed before it had one."""
+
+    fleet: Ruled
+    context: Context | None
+
+
+def run(fleet: Ruled, now: datetime) -> Decided:
     """Run every stage at the instant `now` and return the fleet with all that was decided.
 
     Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
-    next run could not read.
+    next run could not read. Of a part of a fleet a fault is raised: the whole is to be decided then.
     """
-    fleet = _with_removals(fleet, now)
+    fleet = _with_removals(fleet, now) if fleet.beyond.asked else fleet
     for number in range(_MOST_RUNS):
-        done = _through(fleet, now, searching=number < _MOST_SEARCHES)
+        decided = _through(fleet, now, searching=number < _MOST_SEARCHES)
+        done = decided.fleet
         found = [one for one in done.findings if one.code == faults.OF_OBJECT]
         failed = done.broken.union(one.object for one in found if one.object)
         if failed <= fleet.broken:
             rendered = render(done)
             unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
             if not unwritable:
-                return replace(done, texts=rendered.texts)
+                return replace(decided, fleet=replace(done, texts=rendered.texts))
             told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
             fleet = _without(fleet, unwritable, told)
             continue
@@ -161,31 +170,40 @@ def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
         return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
-def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Ruled:
+def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
     before = fleet
     try:
         context = Context.of(fleet)
     except Exception as error:
-        if fleet.objects.keys() <= fleet.broken:
+        if fleet.objects.keys() <= fleet.broken or fleet.partial:
             raise
-        return _all_broken(before, [faults.of_stage("preparing to decide", error)])
+        return Decided(_all_broken(before, [faults.of_stage("preparing to decide", error)]), None)
     for stage in STAGES:
         try:
-            outcomes = list(stage.decide(fleet, context, now))
-        except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
+            outcomes = list(_outcomes(stage, fleet, context, now))
+        except Exception as error:
+            if fleet.partial:
+                raise
             culprit = _culprit(fleet, context, now, stage) if searching else None
             if culprit is not None:
-                return _without(before, (), [faults.of_object(before.objects[culprit], error)])
+                return Decided(_without(before, (), [faults.of_object(before.objects[culprit], error)]), context)
             told = faults.of_stage(f"deciding {stage.name}", error)
             if stage.name in _FOUNDATIONS and not fleet.objects.keys() <= fleet.broken:
-                return _all_broken(before, [told])
+                return Decided(_all_broken(before, [told]), context)
             outcomes = [*kept.of_stage(fleet, stage.name), told]
         context = context.after(outcomes)
         failed = findings_of(outcome for outcome in outcomes if isinstance(outcome, Failed))
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *failed))
-    return fleet
+    return Decided(fleet, context)
+
+
+def _outcomes(stage: Stage, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
+    """What a stage has to say: a local one of what is looked at, a wide one of all, if it is asked."""
+    if isinstance(stage, Local):
+        return stage.decide(fleet.looked_at(), context, now)
+    return stage.decide(fleet, context, now) if fleet.beyond.asked else ()
 
 
 def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:

@@ -32,7 +32,7 @@ class Rendered:
 def render(fleet: Fleet) -> Rendered:
     """Return every derived file of the fleet as decided."""
     done = Rendered()
-    for id_ in sorted(fleet.decided):
+    for id_ in sorted(fleet.decided.keys() - fleet.beyond.standing):
         try:
             _render(fleet, id_, done)
         except UnwritableError as error:
@@ -82,6 +82,6 @@ def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
         for path, text in rendered.files.items()
         if fleet.derived_files.get(path) != content_id(text.encode())
     }
-    stay = rendered.files.keys() | rendered.kept
+    stay = rendered.files.keys() | rendered.kept | {fleet.derived_paths.get(id_) for id_ in fleet.beyond.standing}
     found.update({path: None for path in fleet.derived_files if path not in stay and path.endswith(_YAML)})
     return dict(sorted(found.items()))

@@ -19,7 +19,7 @@ def changes(fleet: Fleet) -> list[Change]:
     """Return what this run changes, sorted by object and field."""
     found = list(placement_changes(fleet))
     told = {change.object for change in found}
-    for id_ in sorted({*fleet.previous, *fleet.decided}):
+    for id_ in sorted({*fleet.previous, *fleet.decided} - fleet.beyond.standing):
         if fleet.texts.get(id_, "") is None:
             continue  # its file stands
         before = fleet.previous.get(id_)

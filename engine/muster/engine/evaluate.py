@@ -2,99 +2,27 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
 from muster.check.validate import validate
 from muster.decide import pipeline
-from muster.decide.render import Rendered, changed, render
 from muster.engine.collector import without_collection
+from muster.engine.run import Run
 from muster.fleet.assemble import assemble
-from muster.fleet.fleet import sorted_objects
 from muster.fleet.hearing import hear
 from muster.gitio.open import open_snapshot
 from muster.gitio.pulse_memory import memory_of
-from muster.model.finding import Finding, Severity
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import FLEET
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
-from muster.model.times import earliest
-from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one evaluation gave. The attributes without underscore are stable from the first version on.
-
-    `fleet` is the evaluated fleet with every decision in it, `before` the same fleet as it stood.
-    """
-
-    fleet: Ruled
-    now: datetime
-    commit: str | None
-
-    @cached_property
-    def objects(self) -> list[Tree]:
-        """Every assembled object with what was derived, sorted by kind, namespace and name."""
-        return [body for id_ in sorted_objects(self.fleet) if (body := self.fleet.whole(id_)) is not None]
-
-    @cached_property
-    def files(self) -> dict[str, str | None]:
-        """Derived files that differ from the snapshot's, by path; None: to be removed."""
-        return changed(self.fleet, self._rendered)
-
-    @property
-    def unwritten(self) -> list[Finding]:
-        """The faults of muster in writing files: those stay as they are."""
-        return self._rendered.findings
-
-    @cached_property
-    def _rendered(self) -> Rendered:
-        return render(self.fleet)
-
-    @cached_property
-    def pulses(self) -> list[Tree]:
-        """The CloudEvents that are due."""
-        return [pulse.event for pulse in self.fleet.pulses]
-
-    @cached_property
-    def held(self) -> list[Tree]:
-        """Disruptive effects that a budget holds back: object, effect and reason."""
-        return [
-            {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
-             "effect": h.effect, "reason": h.reason}
-            for h in self.fleet.held
-        ]  # fmt: skip
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """What is wrong, sorted by place."""
-        return self.fleet.sorted_findings()
-
-    @cached_property
-    def horizon(self) -> datetime | None:
-        """When time alone would next change anything; None when it never would."""
-        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
-        instants = chain(
-            (decision.horizon for decision in decisions),
-            (pulse.horizon for pulse in self.fleet.pulses),
-            (held.horizon for held in self.fleet.held),
-            (wake.horizon for wake in self.fleet.wakes),
-        )
-        return earliest(*instants)
-
-    @property
-    def failed(self) -> bool:
-        """Whether any finding is an error."""
-        return any(found.severity is Severity.ERROR for found in self.findings)
 
 
 def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
@@ -126,9 +54,14 @@ def evaluate_snapshot(
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         fleet = hear(check_snapshot(snapshot), agents_of(snapshot))
-        broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
-        fleet = replace(fleet, published=published, broken=broken, findings=findings)
-        return Run(pipeline.run(fleet, instant), instant, snapshot.commit)
+        return decide(replace(fleet, published=published), instant, restless, snapshot.commit)
+
+
+def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
+    """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had."""
+    broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
+    decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
+    return Run(decided.fleet, now, commit, decided.context)
 
 
 def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:

@@ -7,56 +7,45 @@ like broken ones, so that what depends on them stays as consistent as it was, an
 without them.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from muster.engine.change import Change
 from muster.engine.changes import changes
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.overlay import Overlay
+from muster.engine.run import Run
+from muster.engine.settled import Files, Settled
 from muster.engine.unrest import Unrest, unrest_among
-from muster.fleet.agent_messages import AGENT_GONE
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 from muster.model.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
 
-#: Derived files by path, as they lie over a snapshot; None removes one.
-Files = dict[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Where the passes came to rest.
-
-    `files` are all derived files that differ from the snapshot's, `changes` all transitions in order; `first` is
-    the run on the snapshot itself, `last` the final one. `rested` is False where some objects did not come to rest:
-    then nothing of theirs is in `files`, and a finding of `last` (MUS262) names each. `faults` are those of muster in
-    writing files and telling transitions.
-    """
-
-    first: Run
-    last: Run
-    files: Files
-    changes: list[Change]
-    rested: bool
-    faults: frozenset[Finding] = frozenset()
-
-    @property
-    def findings(self) -> list[Finding]:
-        """All that is wrong in the end, sorted by place; also what only the first pass sees, and changes."""
-        seen = (found for found in self.first.findings if found.code == AGENT_GONE)
-        return sorted({*self.last.findings, *seen, *self.faults}, key=Finding.sort_key)
+#: Evaluates with derived files laid over what stands; the objects that do not rest keep what they had.
+Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 
 
 def settle(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Settled:
     """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times."""
+
+    def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
+        return evaluate_snapshot(Overlay(snapshot, files) if files else snapshot, now, published, restless)
+
+    return settle_by(evaluate)
+
+
+def settle_by(evaluate: Evaluate) -> Settled:
+    """Evaluate until nothing more is due, at most as often as the fleet allows."""
     unrest = Unrest()
     while True:
-        walk = _walk(snapshot, now, published, unrest)
+        walk = _walk(evaluate, unrest)
         if walk.rested:
             return Settled(walk.first, walk.last, walk.files, walk.told, not unrest, frozenset(walk.faults))
         found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
@@ -82,8 +71,8 @@ class _Walk:
         return not self.states
 
 
-def _walk(snapshot: Snapshot, now: datetime, published: Memory, unrest: Unrest) -> _Walk:
-    first = run = evaluate_snapshot(snapshot, now, published, unrest.findings)
+def _walk(evaluate: Evaluate, unrest: Unrest) -> _Walk:
+    first = run = evaluate({}, unrest.findings)
     files: Files = dict(run.files)
     told: list[Change] = []
     faults = _tell(run, told)
@@ -98,7 +87,7 @@ def _walk(snapshot: Snapshot, now: datetime, published: Memory, unrest: Unrest) 
             if len(states) == 2 and not _due(run):
                 break  # one pass is all that the fleet allows, and nothing says that it needs another
             return _Walk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
-        run = evaluate_snapshot(Overlay(snapshot, files), now, published, unrest.findings)
+        run = evaluate(files, unrest.findings)
         files.update(run.files)
         faults.extend(_tell(run, told))
     return _Walk(first, run, _real(first, files), told, faults)

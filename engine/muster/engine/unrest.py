@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster.decide.placements.standing import PLACEMENT_LABEL
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.model.finding import Finding

@@ -4,10 +4,11 @@ A `Fleet` is a value. Stages read it and return outcomes; `with_outcomes` gives 
 they are visible. Nothing in it is ever mutated.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
+from muster.fleet.beyond import NOTHING_BEYOND, Beyond
 from muster.fleet.foreign import ByKind
 from muster.fleet.objects import Object, with_params
 from muster.fleet.settings import Settings
@@ -15,9 +16,10 @@ from muster.fleet.view import View
 from muster.model.decision import Held, Outcome, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import Kind
+from muster.model.kinds import ALL, Kind
 from muster.model.published import Memory
 from muster.model.snapshot import Authors
+from muster.model.source import Part
 from muster.model.tree import Tree
 
 
@@ -32,6 +34,7 @@ class Fleet(View):
     which file, None where nobody knows.
     `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
     refs could not be looked at (`muster.fleet.hearing`).
+    `beyond`: what stands of it, where only a part is decided.
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
     """
 
@@ -40,6 +43,8 @@ class Fleet(View):
     undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
     departed: Mapping[str, Object | None] = field(default_factory=dict)
     allowances: tuple[str, ...] = ()  # what the commits since the last run allow to be removed, in their own words
+    parts: Sequence[Part] = ()  # all that was read, also what counts for nothing
+    slipped: bool = False  # whether a file was not whole, so that more than what it holds depends on it
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     foreign: ByKind = field(default_factory=dict)
@@ -53,6 +58,25 @@ class Fleet(View):
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     wakes: tuple[Wake, ...] = ()
+    beyond: Beyond = NOTHING_BEYOND
+
+    # -- parts of a fleet
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of the fleet stands, and only the rest is decided."""
+        return self.beyond is not NOTHING_BEYOND
+
+    def looked_at(self) -> View:
+        """The objects of which this run decides: all of them, but for those that stand."""
+        standing = self.beyond.standing
+        if not standing:
+            return self
+        return self.only({*self.objects, *self.previous, *self.broken, *self.decided} - standing)
+
+    def counts(self) -> dict[Kind, int]:
+        """How many sound objects of each kind there are, also beyond what is looked at."""
+        return {kind: len(self.of(kind)) + self.beyond.counts.get(kind, 0) for kind in ALL}
 
     # -- policies and findings
 

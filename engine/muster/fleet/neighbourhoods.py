@@ -7,6 +7,7 @@ neighbours of each other only where one object belongs to both, such as a report
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
 from muster.fleet.objects import Object
@@ -27,13 +28,29 @@ def cluster_of(obj: Object) -> str:
     return named if isinstance(named, str) else obj.id.namespace
 
 
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Where everything belongs: the neighbourhood of each object, and of each name that neighbourhoods go by.
+
+    A neighbourhood is called by the first of its names.
+    """
+
+    of: Mapping[ObjectId, str]
+    names: Mapping[str, str]
+
+
+def homes(view: View) -> Homes:
+    """Return where the objects of a view belong."""
+    found = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
+    first = _merged({*found.values()}, _links(view, found))
+    return Homes({id_: first[home] for id_, home in found.items()}, first)
+
+
 def neighbourhoods(view: View) -> Mapping[str, View]:
-    """Return the neighbourhoods of a view, each by the first of the names that it goes by, sorted."""
-    homes = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
-    first = _merged({*homes.values()}, _links(view, homes))
+    """Return the neighbourhoods of a view by name, sorted."""
     members: dict[str, set[ObjectId]] = {}
-    for id_, home in homes.items():
-        members.setdefault(first[home], set()).add(id_)
+    for id_, home in homes(view).of.items():
+        members.setdefault(home, set()).add(id_)
     return {name: view.only(ids) for name, ids in sorted(members.items())}
 
 
@@ -70,6 +87,7 @@ def _home_of_target(homes: Mapping[ObjectId, str], target: ObjectId) -> str:
 def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, str]:
     """The first name of each group of names that are linked, by name."""
     leader: dict[str, str] = {}
+    linked = set(names)
 
     def find(name: str) -> str:
         while (above := leader.get(name, name)) != name:
@@ -77,6 +95,7 @@ def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, s
         return name
 
     for one, other in links:
+        linked.update((one, other))
         a, b = find(one), find(other)
         leader[max(a, b)] = min(a, b)
-    return {name: find(name) for name in names}
+    return {name: find(name) for name in linked}

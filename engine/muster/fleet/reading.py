@@ -50,6 +50,11 @@ class Reading:
     as_written: dict[str, Tree] = field(default_factory=dict)
     foreign: list[Foreign] = field(default_factory=list)
 
+    @property
+    def slipped(self) -> bool:
+        """Whether any file of people's does not say what it is, or cannot be read."""
+        return bool(self.broken or self.unclear or self.stand_ins or self.guesses)
+
     def doubt(self, source: SourceFile) -> None:
         """Something in a file does not say what it is. An agent's slip is its own affair: it counts as not sent."""
         if not source.ref:

@@ -13,11 +13,15 @@ _EMPTY_TREE = {
 
 
 class PathChange(NamedTuple):
-    """A path that differs, with its blob ids; None where it does not exist. Unprintable paths are escaped."""
+    """A path that differs, with its blob ids; None where it does not exist. Unprintable paths are escaped.
+
+    `modes` are the old and the new one as git writes them, six digits each.
+    """
 
     path: str
     old: str | None
     new: str | None
+    modes: tuple[str, str] = ("", "")
 
 
 def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[PathChange, ...]:
@@ -32,8 +36,8 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Pa
 
 def _changes(fields: list[bytes]) -> Iterator[PathChange]:
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
-        _, _, old, new, _ = head.decode().split()
-        yield PathChange(decode(path)[0], _oid(old), _oid(new))
+        was, is_, old, new, _ = head.decode().split()
+        yield PathChange(decode(path)[0], _oid(old), _oid(new), (was.removeprefix(":"), is_))
 
 
 def _oid(text: str) -> str | None:

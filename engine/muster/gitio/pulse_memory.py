@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
-from muster.gitio.repository import Repository, open_repository
+from muster.gitio.repository import Repository, open_repository, ref_tip
 from muster.gitio.rootref import RootRef, Standing, update
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
@@ -81,6 +82,26 @@ def read_memory(repository: Repository, remote: str | None = None) -> PulseMemor
     if remote is not None:
         memory.add(decoded(RootRef(repository, REF, remote).look().files))
     return memory
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What went out before, read when it is asked for. `at` changes whenever it does."""
+
+    repository: Repository
+    remote: str | None = None
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The last pulse of each object and policy. RepositoryError where the remote's cannot be had."""
+        return read_memory(self.repository, self.remote).published
+
+    @property
+    def at(self) -> str:
+        """The commit that remembers; with a remote, what it remembers."""
+        if self.remote is None:
+            return ref_tip(self.repository, REF) or ""
+        return hashlib.sha256(repr(sorted(self.memory.items())).encode()).hexdigest()
 
 
 def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:

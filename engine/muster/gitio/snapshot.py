@@ -1,6 +1,6 @@
 """The snapshot of a commit: one `ls-tree`, and blobs through one persistent `cat-file` process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -9,7 +9,7 @@ from muster.gitio.authors import CommitAuthors
 from muster.gitio.entries import choose
 from muster.gitio.history import History
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.gitio.trees import list_tree
 from muster.model.snapshot import Agents, Skipped
@@ -25,15 +25,22 @@ class CommitSnapshot:
     """
 
     def __init__(
-        self, repository: Repository, commit: str, agent_refs: Sequence[AgentRef] = (), agents: Agents | None = None
+        self,
+        repository: Repository,
+        commit: str,
+        agent_refs: Sequence[AgentRef] = (),
+        agents: Agents | None = None,
+        only: Collection[str] | None = None,
     ) -> None:
         """Read `commit`, a full id (see `repository.resolve`), and `agent_refs` (see `agents.agent_refs`).
 
-        `agents` says which of them could be heard; without it, those that are given and nothing of the others.
+        `agents` says which of them could be heard; without it, those that are given and nothing of the others. `only`:
+        the paths of the commit that are looked at, where not all are.
         """
         self._repository = repository
         self.commit = commit
         self._agent_refs = agent_refs
+        self._only = None if only is None else {*only, IGNORE_FILE}
         self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self.skipped: tuple[Skipped, ...] = ()
@@ -51,7 +58,7 @@ class CommitSnapshot:
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
-        choice = choose(list_tree(self._repository, self.commit), self._objects)
+        choice = choose(list_tree(self._repository, self.commit, self._only), self._objects)
         self.skipped = choice.skipped
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)

@@ -78,4 +78,4 @@ def known_conditions(fleet: Fleet) -> frozenset[str]:
     decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
     reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}
     derived = {type_ for id_ in fleet.previous for type_ in fleet.conditions_before(id_)}
-    return frozenset((decided | reported | derived | always) - {""})
+    return frozenset((decided | reported | derived | always | fleet.beyond.conditions) - {""})

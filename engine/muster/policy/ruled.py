@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
-from muster.model.kinds import ALL
 from muster.policy.in_force import NOTHING, Compiled, InForce
 
 
@@ -22,4 +21,4 @@ class Ruled(Fleet):
     @property
     def rules(self) -> InForce:
         """What rules every object of it alike."""
-        return InForce(self.settings, self.compiled, grace_factor(self), {kind: len(self.of(kind)) for kind in ALL})
+        return InForce(self.settings, self.compiled, grace_factor(self), self.counts())

@@ -12,7 +12,8 @@ import pytest
 from muster.acts.publish.publish import Publication, publish, publish_due
 from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings
 from muster.acts.reconcile import reconcile
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.gitio.open import open_snapshot
 from muster.gitio.pulse_memory import PulseMemory, read_memory
 from muster.gitio.repository import Repository, open_repository

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.decide.placements.standing import clusters_of, standing_shards
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile

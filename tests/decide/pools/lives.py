@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 import yaml
 
 from muster.answers.memory import MemorySnapshot
-from muster.engine.settle import Settled, settle
+from muster.engine.settle import settle
+from muster.engine.settled import Settled
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.simulator import PHASES, parsed

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.engine.settle import settle
 from muster.model.times import parse_time
 from muster.model.tree import Tree, dig

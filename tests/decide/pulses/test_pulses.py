@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.gitio.open import open_snapshot
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey

@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.engine.evaluate import Run, evaluate_snapshot
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
 from muster.gitio.open import open_snapshot
 from muster.model.times import format_time
 from muster.model.tree import Tree

@@ -25,7 +25,7 @@ from muster.acts.publish.sinks import (
     deliver,
     sink_settings,
 )
-from muster.engine.evaluate import Run
+from muster.engine.run import Run
 from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
 from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember
@@ -79,7 +79,8 @@ def publish(
     """
     settings = {sink.name: sink for sink in sink_settings(fleet.settings.spec)}
     wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
-    memory.keep(fleet.objects.keys())
+    if not fleet.partial:  # else there are others, which this run has not looked at
+        memory.keep(fleet.objects.keys())
     publisher = _Publisher(settings, memory, open_sink, patience)
     try:
         for start in range(0, len(pulses) if settings else 0, BATCH):

@@ -1,0 +1,100 @@
+"""What follows from a question, and what of it is kept for the next one."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster.engine.homes import Kept, keep
+from muster.engine.question import Question, WholeNeeded, digest, published_entries
+from muster.engine.records import put_findings, put_held, text_of, tree_of
+from muster.engine.run import Run
+from muster.engine.settled import Settled
+from muster.engine.state import State
+from muster.fleet.faults import is_fault
+from muster.fleet.fleet import Fleet
+from muster.model.finding import Finding
+from muster.model.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING
+from muster.model.tree import Tree
+
+#: Findings that say something of many objects at once.
+_OF_MANY: Final = frozenset(("MUS262", "MUS305", "MUS401"))
+_ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What follows, and what is to be kept of it once it is committed.
+
+    `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
+    the run as a whole; both None where nothing can be. `looked_at` says how much was looked at.
+    """
+
+    settled: Settled
+    facts: Mapping[str, Tree] | None
+    kept: Kept | None
+    gone: frozenset[int] | None
+    looked_at: str
+
+    def remember(self, state: State) -> None:
+        """Keep it. What cannot be kept is forgotten."""
+        try:
+            if self.facts is not None and self.kept is not None:
+                state.replace(self.facts, self.kept.homes, self.gone)
+            elif self.gone is None:
+                state.drop()
+        except sqlite3.Error:
+            return
+
+
+def of_whole(question: Question, settled: Settled, why: str) -> Answer:
+    """The answer that looked at the whole fleet, and why it did."""
+    run = settled.last
+    if run.context is None or not settled.rested or beyond_record(run.fleet, settled.findings):
+        return Answer(settled, None, None, None, f"the whole fleet: {why}")
+    there = settled.first.fleet.parts
+    kept = keep(run.fleet, run.context, run.now, settled.findings, written=settled.files.keys(), there=there)
+    totals: Counter[str] = Counter()
+    for home in kept.homes:
+        totals.update(home.totals)
+    return Answer(settled, facts_of(question, run, totals, kept.loose), kept, None, f"the whole fleet: {why}")
+
+
+def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:
+    """What is kept of a run as a whole."""
+    assert run.context is not None
+    tips = text_of(question.tips)
+    return {
+        "commit": question.commit,
+        "now": question.second,
+        "tips": tree_of(tips),
+        "tips digest": digest(tips),
+        "memory": question.remembered.at,
+        "published": published_entries(question.remembered.memory),
+        "lease floor": run.context.lease_floor,
+        "settings": run.fleet.settings.spec,
+        "holds": bool(run.context.allowance.holding),
+        "totals": {name: count for name, count in sorted(totals.items()) if count},
+        "held": put_held(run.fleet.held),
+        "loose": put_findings(loose),
+    }
+
+
+def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
+    """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing."""
+    if fleet.slipped or fleet.unidentified or fleet.whole_at:
+        return "a file is not whole"
+    if fleet.unheard or fleet.departed:
+        return "not every agent's cluster is declared and heard"
+    if any(kind.has(id_) for id_ in fleet.objects for kind in _ADMISSION):
+        return "the fleet has admission policies of its own"
+    if any(found.code in _OF_MANY or is_fault(found) for found in findings):
+        return "a finding speaks of many objects"
+    return ""
+
+
+def require_record(fleet: Fleet, findings: Iterable[Finding]) -> None:
+    """WholeNeeded where something stands that no record of a part has."""
+    if why := beyond_record(fleet, findings):
+        raise WholeNeeded(why)

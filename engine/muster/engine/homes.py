@@ -1,0 +1,264 @@
+"""What is kept of each neighbourhood when a run is done: its files, its horizon, its findings and its summary.
+
+The summary is all that the rest of the fleet may read of a cluster: what wide stages look at. While it stays the same,
+nobody else has to be asked again. Neighbourhoods that hold anything else than what belongs to a cluster are *shared*:
+wide stages read them whole. So they do where something is broken, for then what was derived before counts.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from muster.decide.context import Context
+from muster.engine.question import default_home
+from muster.engine.records import (
+    get_decisions,
+    get_held,
+    put_decisions,
+    put_findings,
+    put_held,
+    text_of,
+    tree_of,
+)
+from muster.engine.state import File, Home
+from muster.fleet.fleet import Fleet
+from muster.fleet.neighbourhoods import Homes, homes
+from muster.fleet.objects import Object
+from muster.model.agentref import cluster_of
+from muster.model.decision import Decision, Held, Path
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    ADAPTER_REPORT,
+    ADD_ON_PLACEMENT_SCORE,
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    CSR,
+    DISRUPTION_BUDGET,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    NODE_POOL,
+    PULSE_POLICY,
+    REMEDY,
+    TAINT_POLICY,
+    Kind,
+    kind_of,
+)
+from muster.model.locations import derived_path
+from muster.model.source import Part
+from muster.model.times import earliest
+from muster.model.tree import dig
+
+#: What belongs to a cluster, so that its neighbourhood has a summary.
+OF_CLUSTERS: Final = frozenset(
+    (*CLUSTERS, LEASE, ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE, CSR)
+)
+#: What every run needs: policies and settings.
+CONTEXT: Final = frozenset(
+    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands of a neighbourhood: objects that others may read, each with what was decided of it; the effects that
+    are held on them, and the clusters on which a disruptive effect is asked for, held or not."""
+
+    objects: Mapping[ObjectId, Object]
+    decided: Mapping[ObjectId, Mapping[Path, Decision]]
+    held: tuple[Held, ...]
+    disrupted: frozenset[ObjectId]
+
+    @property
+    def pressed(self) -> bool:
+        """Whether it depends on what budgets allow."""
+        return bool(self.held or self.disrupted)
+
+
+def read_summary(text: str) -> Summary:
+    """Return the summary that a text is of."""
+    tree = tree_of(text)
+    objects: dict[ObjectId, Object] = {}
+    decided: dict[ObjectId, Mapping[Path, Decision]] = {}
+    for fields, body, decisions in tree["objects"]:
+        id_ = ObjectId(*fields)
+        objects[id_] = Object(id_, body, ())
+        decided[id_] = get_decisions(id_, decisions)
+    disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"])
+    return Summary(objects, decided, tuple(get_held(tree["held"])), disrupted)
+
+
+@dataclass
+class _Gathered:
+    """What is found of one neighbourhood."""
+
+    ids: set[ObjectId] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    files: set[File] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    horizons: list[datetime] = field(default_factory=list)
+    pulses: list[datetime] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The neighbourhoods of a run, and the findings that are of none: `loose`."""
+
+    homes: tuple[Home, ...]
+    loose: tuple[Finding, ...]
+
+
+def keep(
+    fleet: Fleet,
+    context: Context,
+    now: datetime,
+    findings: Iterable[Finding],
+    *,
+    written: Collection[str],
+    there: Sequence[Part],
+) -> Kept:
+    """Return what is to be kept of all that a run looked at.
+
+    `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
+    one is looked at once more, as it is then.
+    """
+    found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
+    view = fleet.looked_at()
+    where = homes(view)
+    for name, home in where.names.items():
+        found[home].names.add(name)
+    for id_, home in where.of.items():
+        found[home].ids.add(id_)
+        if default_home(id_) != home:
+            found[home].names.add(str(id_))
+    homes_of_files = _files(fleet, where, there, found)
+    _outcomes(fleet, now, where.of, found)
+    for path in written:
+        for home in homes_of_files.get((path, ""), ()):
+            found[home].again = True
+    loose = []
+    for one in findings:
+        home_ = _home_of(one, where.of, homes_of_files)
+        if home_ is None:
+            loose.append(one)
+        else:
+            found[home_].findings.append(one)
+    made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
+    return Kept(tuple(made), tuple(loose))
+
+
+def _files(
+    fleet: Fleet, where: Homes, there: Sequence[Part], found: defaultdict[str, _Gathered]
+) -> dict[tuple[str, str], set[str]]:
+    """Put every file into the neighbourhoods that lie in it; return these by file."""
+    standing, names = fleet.beyond.standing, where.names
+    by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    context: set[tuple[str, str]] = set()
+    parts = ((part.id, part.source.path, part.source.ref) for part in (*fleet.parts, *there))
+    derived = ((id_, derived_path(id_, fleet.settings.shards), "") for id_ in fleet.texts)
+    for id_, path, ref in (*parts, *derived):
+        if id_ in standing:
+            continue
+        default = default_home(id_)
+        by_file[path, ref].add(where.of.get(id_) or names.get(default, default))
+        if ref:
+            cluster = cluster_of(ref)
+            by_file[path, ref].add(names.get(cluster, cluster))
+        if kind_of(id_) in CONTEXT:
+            context.add((path, ref))
+    for key, homes_there in by_file.items():
+        for home in homes_there:
+            found[home].names.add(home)
+            found[home].files.add(File(*key, context=key in context))
+    return by_file
+
+
+def _outcomes(fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], found: Mapping[str, _Gathered]) -> None:
+    standing = fleet.beyond.standing
+    for id_, decisions in fleet.decided.items():
+        if id_ not in standing:
+            found[of[id_]].horizons.extend(d.horizon for d in decisions.values() if d.horizon is not None)
+    for held in fleet.held:
+        if held.object not in standing:
+            gathered = found[of[held.object]]
+            gathered.held.append(held)
+            gathered.horizons.extend([held.horizon] if held.horizon else [])
+    for wake in fleet.wakes:
+        if wake.object in of and wake.object not in standing:
+            gathered = found[of[wake.object]]
+            (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
+    for pulse in fleet.pulses:
+        found[of[pulse.object]].pulses.append(now)  # it stays due until it has gone out
+
+
+def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]) -> str | None:
+    """The neighbourhood that a finding is of: that of its file, of several its object's; None for none."""
+    ref, colon, path = finding.file.rpartition(":")
+    there = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
+    own = of.get(finding.object) if finding.object is not None else None
+    if finding.file and not there:
+        return None
+    return own if own is not None and (own in there or not there) else min(there, default=None)
+
+
+def _home(fleet: Fleet, context: Context, name: str, gathered: _Gathered) -> Home:
+    ids = gathered.ids
+    sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
+    shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
+    troubled = not ids.isdisjoint(fleet.broken)
+    read = [] if shared or troubled else sorted(_read_by_others(fleet, sound), key=lambda obj: obj.id)
+    text = text_of({
+        "objects": [[list(obj.id), obj.body, put_decisions(fleet.decisions(obj.id))] for obj in read],
+        "held": put_held(sorted(gathered.held, key=repr)),
+        "disrupted": sorted(list(id_) for id_ in context.disrupted if id_ in ids),
+    })  # fmt: skip
+    either = [*gathered.horizons, *gathered.pulses]
+    return Home(
+        name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
+        due=0 if gathered.again else _second(earliest(*either)),
+        settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
+        digest=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(), summary=text,
+        totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
+    )  # fmt: skip
+
+
+def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:
+    """What the neighbourhood adds to what the fleet is as a whole."""
+    found = Counter(f"kind {kind_name(obj.kind)}" for obj in sound)
+    said = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
+    found.update({f"type {type_}" for types in said for type_ in types})
+    found["adapters"] = sum(ADAPTER_REPORT.has(id_) for id_ in ids)
+    found["derived"] = sum(id_ in fleet.texts for id_ in ids)
+    found["held"] = len(gathered.held)
+    return {name: count for name, count in sorted(found.items()) if count}
+
+
+def kind_name(kind: Kind) -> str:
+    """A kind in one word."""
+    return f"{kind.group}/{kind.name}"
+
+
+def _second(instant: datetime | None) -> int | None:
+    return None if instant is None else max(0, int(instant.timestamp()))
+
+
+def _read_by_others(fleet: Fleet, sound: Sequence[Object]) -> Iterator[Object]:
+    """The objects of a cluster's neighbourhood of which wide stages read anything."""
+    silent = False
+    for obj in sound:
+        if obj.kind in CLUSTERS:
+            yield obj
+            said = fleet.now(obj.id, "status", "conditions", (obj.kind.headline,))
+            silent = silent or dig(said, "status") == "Unknown"
+        elif obj.kind is ADD_ON_PLACEMENT_SCORE:
+            yield obj
+    if silent:  # when it was last heard of: of those that are heard of, that would change with every heartbeat
+        yield from (obj for obj in sound if obj.kind is LEASE)

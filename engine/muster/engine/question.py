@@ -1,0 +1,148 @@
+"""What a run is asked, and where it has to look since the last one: at what changed, who spoke, and what is due."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from muster.engine.records import text_of
+from muster.gitio.agents import AgentRef
+from muster.gitio.changes import changed_paths
+from muster.gitio.entries import LINK, SUBMODULE
+from muster.gitio.errors import RepositoryError
+from muster.gitio.hearing import Heard
+from muster.gitio.paths import IGNORE_FILE, is_data
+from muster.gitio.pulse_memory import Remembered
+from muster.gitio.repository import Repository, is_ancestor
+from muster.gitio.snapshot import CommitSnapshot
+from muster.model.ids import ObjectId
+from muster.model.kinds import is_cluster
+from muster.model.published import Memory
+from muster.model.times import format_time
+from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.engine.state import State
+
+#: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
+_MOST: Final = 0.6
+
+
+class WholeNeeded(Exception):  # noqa: N818 - not an error: the whole fleet is looked at
+    """A part of the fleet does not do; why, for whoever wants to know."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
+
+    Where more than `most` of the neighbourhoods are to be looked at, all are.
+    """
+
+    repository: Repository
+    commit: str
+    heard: Heard
+    now: datetime
+    remembered: Remembered
+    most: float = _MOST
+
+    @property
+    def second(self) -> int:
+        """The instant, in seconds since the epoch."""
+        return int(self.now.timestamp())
+
+    def snapshot(self, only: Collection[str] | None = None, refs: Collection[AgentRef] | None = None) -> CommitSnapshot:
+        """The files to decide on; of the paths and refs named, where not all are looked at."""
+        chosen = self.heard.refs if refs is None else tuple(refs)
+        return CommitSnapshot(self.repository, self.commit, chosen, self.heard.agents, only)
+
+    @cached_property
+    def tips(self) -> list[Tree]:
+        """The agents' refs as they were heard."""
+        return [[ref.name, ref.commit, list(ref.refused)] for ref in self.heard.refs]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a run has to look at: neighbourhoods, paths in which none is known to lie, and the clusters of which agents
+    spoke. `labels` are all files that changed."""
+
+    homes: frozenset[int]
+    unknown: frozenset[str]
+    names: frozenset[str]
+    labels: frozenset[str]
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to look at."""
+        return bool(self.homes or self.unknown or self.names)
+
+
+def _changed_data(repository: Repository, old: str, new: str) -> Iterable[str]:
+    """The paths of data files that differ. WholeNeeded where more changed than what single files hold."""
+    for change in changed_paths(repository, old, new):
+        if any(mode.encode() in (LINK, SUBMODULE) for mode in change.modes) or change.path == IGNORE_FILE:
+            raise WholeNeeded("links, submodules or .musterignore changed")
+        if is_data(change.path.encode("utf-8", "surrogateescape")):
+            if "\\" in change.path:
+                raise WholeNeeded("a path that cannot be shown as it is changed")
+            yield change.path
+
+
+def _follows(question: Question, commit: str) -> bool:
+    """Whether what is asked about follows a commit; not where that is not even here."""
+    try:
+        return is_ancestor(question.repository, commit, question.commit)
+    except RepositoryError:
+        return False
+
+
+def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> Touched:
+    """Where something changed since the last run, and what is due. WholeNeeded where that is not to be told."""
+    if question.second < facts["now"]:
+        raise WholeNeeded("it is earlier than at the last run")
+    homes, paths, labels = set(state.due(question.second)), set[str](), set[str]()
+    if facts["commit"] != question.commit:
+        if not _follows(question, facts["commit"]):
+            raise WholeNeeded("history was rewritten")
+        paths.update(_changed_data(question.repository, facts["commit"], question.commit))
+    there, unknown = state.of_files(paths)
+    homes |= there
+    labels |= paths
+    names = set[str]()
+    if facts["tips digest"] != digest(text_of(question.tips)):
+        before = {name: rest for name, *rest in state.fact("tips")}
+        now = {name: rest for name, *rest in question.tips}
+        if before.keys() - now.keys():
+            raise WholeNeeded("an agent's ref is gone")
+        changed = [ref for ref in question.heard.refs if before.get(ref.name) != now[ref.name]]
+        if any(ref.refused or not ref.cluster for ref in changed):
+            raise WholeNeeded("a ref that does not count has changed")
+        names = {ref.cluster for ref in changed}
+        homes |= state.of_refs(ref.short for ref in changed) | state.of_names(names)
+    if facts["memory"] != question.remembered.at:
+        then = {tuple(entry[0]): entry for entry in state.fact("published")}
+        present = {tuple(entry[0]): entry for entry in published_entries(question.remembered.memory)}
+        ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
+        homes |= state.of_names({default_home(id_) for id_ in ids} | {str(id_) for id_ in ids})
+    return Touched(frozenset(homes), frozenset(unknown), frozenset(names), frozenset(labels))
+
+
+def default_home(id_: ObjectId) -> str:
+    """Where an object belongs as far as its id tells."""
+    return id_.name if is_cluster(id_) else id_.namespace
+
+
+def published_entries(memory: Memory) -> list[Tree]:
+    """What is remembered of pulses, by object."""
+    by_object: dict[ObjectId, list[Tree]] = {}
+    for key, sent in sorted(memory.items()):
+        entry: Tree = [key.policy, sent.generation, format_time(sent.time), sent.count]
+        by_object.setdefault(key.object, []).append(entry)
+    return [[list(id_), *entries] for id_, entries in by_object.items()]
+
+
+def digest(text: str) -> str:
+    """A short text that differs where texts do."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

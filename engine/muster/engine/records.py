@@ -1,0 +1,90 @@
+"""What is kept of a run, as text: JSON of outcomes and findings, read back as the values they were."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from muster.model.decision import Because, Decision, Held, Path
+from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
+from muster.model.source import Place
+from muster.model.times import format_time, try_time
+from muster.model.tree import Tree
+
+
+def text_of(tree: Tree) -> str:
+    """Return a tree as text, the same for the same."""
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+
+
+def tree_of(text: str) -> Tree:
+    """Return the tree that a text is of."""
+    tree: Tree = json.loads(text)
+    return tree
+
+
+def put_decisions(decided: Mapping[Path, Decision]) -> Tree:
+    """An object's decisions, but for when time changes them: that is kept for a neighbourhood as a whole."""
+    return [[_put_path(path), decision.value, _put_because(decision.because)] for path, decision in decided.items()]
+
+
+def get_decisions(id_: ObjectId, tree: Tree) -> dict[Path, Decision]:
+    """The decisions about an object."""
+    found: dict[Path, Decision] = {}
+    for steps, value, because in tree:
+        path = _get_path(steps)
+        found[path] = Decision(id_, path, value, _get_because(because))
+    return found
+
+
+def put_held(held: Iterable[Held]) -> Tree:
+    """Effects that a budget holds."""
+    return [
+        [list(one.object), one.effect, one.reason, _put_because(one.because), put_time(one.horizon)] for one in held
+    ]
+
+
+def get_held(tree: Tree) -> list[Held]:
+    """The effects."""
+    return [
+        Held(ObjectId(*id_), effect, reason, _get_because(because), try_time(horizon))
+        for id_, effect, reason, because, horizon in tree
+    ]
+
+
+def put_findings(findings: Iterable[Finding]) -> Tree:
+    """Findings, sorted by place."""
+    return [
+        [f.code, f.severity.value, f.message, f.file, f.line, f.column, list(f.object or ()), f.hint, f.excerpt]
+        for f in sorted(findings, key=Finding.sort_key)
+    ]
+
+
+def get_findings(tree: Tree) -> list[Finding]:
+    """The findings."""
+    return [
+        Finding(code, Severity(severity), message, file, line, column, ObjectId(*id_) if id_ else None, hint, excerpt)
+        for code, severity, message, file, line, column, id_, hint, excerpt in tree
+    ]
+
+
+def put_time(instant: datetime | None) -> str | None:
+    """An instant so that texts sort as instants do; None for never."""
+    return None if instant is None else format_time(instant)
+
+
+def _put_because(because: Because) -> Tree:
+    return [because.rule, [list(place) for place in because.places], because.text]
+
+
+def _get_because(tree: Tree) -> Because:
+    rule, places, text = tree
+    return Because(rule, tuple(Place(*place) for place in places), text)
+
+
+def _put_path(path: Path) -> Tree:
+    return [list(step) if isinstance(step, tuple) else step for step in path]
+
+
+def _get_path(steps: Tree) -> Path:
+    return tuple(tuple(step) if isinstance(step, list) else step for step in steps)

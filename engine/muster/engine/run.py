@@ -1,0 +1,86 @@
+"""What one evaluation of a fleet gives."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from muster.decide.render import Rendered, changed, render
+from muster.fleet.fleet import sorted_objects
+from muster.model.finding import Finding, Severity
+from muster.model.times import earliest
+from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
+
+if TYPE_CHECKING:
+    from muster.decide.context import Context
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one evaluation gave. The attributes without underscore are stable from the first version on.
+
+    `fleet` is the evaluated fleet with every decision in it. `context` is that of its stages in the end, None where
+    muster failed before there was one.
+    """
+
+    fleet: Ruled
+    now: datetime
+    commit: str | None
+    context: "Context | None" = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def objects(self) -> list[Tree]:
+        """Every assembled object with what was derived, sorted by kind, namespace and name."""
+        return [body for id_ in sorted_objects(self.fleet) if (body := self.fleet.whole(id_)) is not None]
+
+    @cached_property
+    def files(self) -> dict[str, str | None]:
+        """Derived files that differ from the snapshot's, by path; None: to be removed."""
+        return changed(self.fleet, self._rendered)
+
+    @property
+    def unwritten(self) -> list[Finding]:
+        """The faults of muster in writing files: those stay as they are."""
+        return self._rendered.findings
+
+    @cached_property
+    def _rendered(self) -> Rendered:
+        return render(self.fleet)
+
+    @cached_property
+    def pulses(self) -> list[Tree]:
+        """The CloudEvents that are due."""
+        return [pulse.event for pulse in self.fleet.pulses]
+
+    @cached_property
+    def held(self) -> list[Tree]:
+        """Disruptive effects that a budget holds back: object, effect and reason."""
+        return [
+            {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
+             "effect": h.effect, "reason": h.reason}
+            for h in self.fleet.held
+        ]  # fmt: skip
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is wrong, sorted by place."""
+        return self.fleet.sorted_findings()
+
+    @cached_property
+    def horizon(self) -> datetime | None:
+        """When time alone would next change anything; None when it never would."""
+        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
+        instants = chain(
+            (decision.horizon for decision in decisions),
+            (pulse.horizon for pulse in self.fleet.pulses),
+            (held.horizon for held in self.fleet.held),
+            (wake.horizon for wake in self.fleet.wakes),
+        )
+        return earliest(*instants)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any finding is an error."""
+        return any(found.severity is Severity.ERROR for found in self.findings)

@@ -1,0 +1,336 @@
+"""The state: what of the last run still stands, in one disposable file beside the repository, never in it.
+
+It says from which commit and which agents' refs a run decided, and of every neighbourhood which files it lies in, when
+time changes it, what is wrong with it and its summary. Whoever has it looks at what changed and what is due; whoever
+has not looks at everything and decides the same. So nothing depends on it: what is damaged, of another version or not
+to be written is no state, and dropped without a word.
+
+It holds data only: rows of text that are read as JSON. Two processes at once do no harm: each writes in one
+transaction, and what it wrote says which commit it is of.
+"""
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from muster import __version__
+from muster.engine.records import text_of, tree_of
+from muster.fleet.bundle import bundle_path
+from muster.model.tree import Tree
+
+_FORMAT: Final = 1
+#: What lies in it; the whole of the schema.
+_SCHEMA: Final = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE homes (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,           -- the first name that the neighbourhood goes by
+  shared INTEGER NOT NULL,      -- whether wide stages read it whole, so that it has no summary
+  troubled INTEGER NOT NULL,    -- whether anything in it is broken: then it has none either
+  due INTEGER,                  -- the second at which time alone changes it, or a pulse; NULL: never
+  settled INTEGER,              -- the same, pulses apart
+  digest TEXT NOT NULL,         -- of the summary
+  summary TEXT NOT NULL,
+  totals TEXT NOT NULL,         -- what it adds to what the fleet is as a whole
+  findings TEXT                 -- NULL: none
+);
+CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
+CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
+CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
+CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
+CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX names_home ON names (home);
+CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
+  PRIMARY KEY (path, ref, home)) WITHOUT ROWID;
+CREATE INDEX files_home ON files (home);
+CREATE INDEX files_context ON files (path) WHERE context;
+CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
+"""
+#: So many values go into one statement.
+_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a neighbourhood. `ref` is the short name of an agent's, empty for the branch; `context`: it holds a
+    policy or a setting, which every run needs."""
+
+    path: str
+    ref: str = ""
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A neighbourhood as it is kept. Instants are seconds since the epoch."""
+
+    name: str
+    names: frozenset[str]
+    files: frozenset[File]
+    shared: bool
+    troubled: bool
+    due: int | None
+    settled: int | None
+    digest: str
+    summary: str
+    totals: Mapping[str, int] = field(default_factory=dict)
+    findings: Tree = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is asked of a neighbourhood before anything is decided."""
+
+    id: int
+    shared: bool
+    troubled: bool
+    digest: str
+    totals: Mapping[str, int]
+
+
+class State:
+    """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state."""
+
+    def __init__(self, path: Path, version: str = "") -> None:
+        """Open it, or begin it anew. OSError or sqlite3.Error where there can be none."""
+        _refuse_others(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        os.close(descriptor)
+        self._path, self._version = path, f"{_FORMAT}:{version}"
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF",
+                     "PRAGMA temp_store = MEMORY", "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+            self._db.execute(line)
+
+    def close(self) -> None:
+        """Close it."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+
+    # -- reading
+
+    def facts(self) -> dict[str, Tree] | None:
+        """What is kept of the run as a whole; None where nothing is, or by another version."""
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone():
+            return None
+        rows = dict(self._db.execute("SELECT name, value FROM facts WHERE name NOT IN ('tips', 'published')"))
+        return (
+            {name: tree_of(value) for name, value in rows.items()}
+            if rows.get("version") == text_of(self._version)
+            else None
+        )
+
+    def fact(self, name: str) -> Tree:
+        """One of them."""
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return tree_of(row[0]) if row else None
+
+    def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
+        """The neighbourhoods that lie in files of the branch, and those paths in which none does."""
+        wanted = set(paths)
+        found = list(self._in("SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
+        return {home for _, home in found}, wanted - {path for path, _ in found}
+
+    def of_refs(self, refs: Iterable[str]) -> set[int]:
+        """The neighbourhoods of which agents' refs speak."""
+        return {home for (home,) in self._in("SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
+
+    def of_names(self, names: Iterable[str]) -> set[int]:
+        """The neighbourhoods that go by these names."""
+        return {home for (home,) in self._in("SELECT home FROM names WHERE name IN ({})", set(names))}
+
+    def due(self, now: int) -> set[int]:
+        """The neighbourhoods that time changes by this instant."""
+        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE due <= ?", (now,))}
+
+    def next_due(self, but: Iterable[int] = ()) -> tuple[int | None, int | None]:
+        """When time next changes any neighbourhood but these; and when, pulses apart."""
+        self._choose(but)
+        due = self._db.execute(
+            "SELECT due FROM homes WHERE due IS NOT NULL AND id NOT IN (SELECT id FROM chosen) ORDER BY due LIMIT 1"
+        ).fetchone()
+        settled = self._db.execute(
+            "SELECT settled FROM homes WHERE settled IS NOT NULL AND id NOT IN (SELECT id FROM chosen) "
+            "ORDER BY settled LIMIT 1"
+        ).fetchone()
+        return (due[0] if due else None), (settled[0] if settled else None)
+
+    def whole(self) -> set[int]:
+        """The neighbourhoods that have no summary."""
+        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE shared OR troubled")}
+
+    def count(self) -> int:
+        """How many neighbourhoods there are."""
+        (count,) = self._db.execute("SELECT count(*) FROM homes").fetchone()
+        return int(count)
+
+    def names(self, homes: Iterable[int]) -> set[str]:
+        """The names by which some neighbourhoods go."""
+        self._choose(homes)
+        return {name for (name,) in self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")}
+
+    def names_of_shared(self) -> set[str]:
+        """The names by which shared neighbourhoods go."""
+        rows = self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
+        return {name for (name,) in rows}
+
+    def files(self, homes: Iterable[int]) -> set[File]:
+        """The files of some neighbourhoods."""
+        self._choose(homes)
+        rows = self._db.execute("SELECT path, ref, context FROM files WHERE home IN (SELECT id FROM chosen)")
+        return {File(path, ref, bool(context)) for path, ref, context in rows}
+
+    def context(self) -> set[File]:
+        """The files that hold policies and settings."""
+        rows = self._db.execute("SELECT path, ref FROM files WHERE context")
+        return {File(path, ref, context=True) for path, ref in rows}
+
+    def sharing(self, homes: Iterable[int]) -> set[int]:
+        """The neighbourhoods that lie in any file of these."""
+        self._choose(homes)
+        rows = self._db.execute(
+            "SELECT DISTINCT b.home FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
+            "WHERE a.home IN (SELECT id FROM chosen)"
+        )
+        return {home for (home,) in rows}
+
+    def summaries(self, but: Iterable[int]) -> Iterator[tuple[str, str]]:
+        """Name and summary of every neighbourhood but these."""
+        self._choose(but)
+        yield from self._db.execute("SELECT name, summary FROM homes WHERE id NOT IN (SELECT id FROM chosen)")
+
+    def kept(self, homes: Iterable[int]) -> dict[str, "Known"]:
+        """What is known of some neighbourhoods, by name."""
+        self._choose(homes)
+        rows = self._db.execute(
+            "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
+        )
+        return {
+            name: Known(id_, bool(shared), bool(troubled), digest, tree_of(totals))
+            for id_, name, shared, troubled, digest, totals in rows
+        }
+
+    def findings(self, but: Iterable[int]) -> Iterator[Tree]:
+        """What is wrong with every neighbourhood but these."""
+        self._choose(but)
+        rows = self._db.execute(
+            "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
+        )
+        yield from (tree_of(text) for (text,) in rows)
+
+    # -- writing
+
+    def replace(self, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int] | None) -> None:
+        """Put neighbourhoods in the place of those that are `gone` (None: of everything), in one transaction."""
+        self._choose(gone or ())
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if gone is None:
+                self._begin()
+            else:
+                self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
+                self._db.execute("DELETE FROM names WHERE home IN (SELECT id FROM chosen)")
+                self._db.execute("DELETE FROM files WHERE home IN (SELECT id FROM chosen)")
+            (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
+            for number, home in enumerate(homes, last + 1):
+                self._put(number, home)
+            values = {**facts, "version": self._version}
+            self._db.executemany(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [(name, text_of(value)) for name, value in values.items()]
+            )
+            self._db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            raise
+
+    def drop(self) -> None:
+        """Forget everything."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._begin()
+        self._db.execute("COMMIT")
+
+    def _begin(self) -> None:
+        for (name,) in self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        ).fetchall():
+            quoted = name.replace('"', '""')
+            self._db.execute(f'DROP TABLE "{quoted}"')
+        for statement in _SCHEMA.split(";\n"):
+            if statement.strip():
+                self._db.execute(statement)
+
+    def _put(self, number: int, home: Home) -> None:
+        self._db.execute(
+            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
+             text_of(home.totals), text_of(home.findings) if home.findings else None),
+        )  # fmt: skip
+        self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", [(name, number) for name in home.names])
+        self._db.executemany(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+            [(file.path, file.ref, number, file.context) for file in home.files],
+        )
+
+    def _choose(self, homes: Iterable[int]) -> None:
+        self._db.execute("DELETE FROM chosen")
+        self._db.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((home,) for home in homes))
+
+    def _in(self, statement: str, values: Iterable[str]) -> Iterator[Sequence[Tree]]:
+        known = list(values)
+        for start in range(0, len(known), _AT_ONCE):
+            some = known[start : start + _AT_ONCE]
+            yield from self._db.execute(statement.format(",".join("?" * len(some))), some)
+
+
+def this_program() -> str:
+    """What tells one muster from another: its version, and when and how long its modules are."""
+    root = Path(__file__).resolve().parent.parent
+    seen = sorted(
+        (file.name, status.st_mtime_ns, status.st_size)
+        for folder in (*_folders(root), *map(str, (bundle_path("policies"), bundle_path("schemas"))))
+        for file in os.scandir(folder)
+        if file.name.endswith((".py", ".yaml", ".json")) and (status := file.stat())
+    )
+    return f"{__version__}:{hashlib.blake2b(repr(seen).encode(), digest_size=12).hexdigest()}"
+
+
+def _folders(root: Path) -> Iterator[str]:
+    for folder, inside, _ in os.walk(root):
+        inside[:] = [name for name in inside if name != "__pycache__"]
+        yield folder
+
+
+def open_state(path: Path | None) -> State | None:
+    """Open the state at a path; None where there can be none. A file that is no state is begun anew."""
+    if path is None:
+        return None
+    version = this_program()
+    for _ in range(2):
+        try:
+            state = State(path, version)
+            state.facts()
+        except sqlite3.OperationalError:
+            return None  # locked for long, or a disk that is full
+        except sqlite3.DatabaseError:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        except (OSError, ValueError):
+            return None
+        else:
+            return state
+    return None
+
+
+def _refuse_others(path: Path) -> None:
+    """Make the folder for its owner alone. OSError where it is somebody else's, or others can write into it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = path.parent.stat()
+    if hasattr(os, "getuid") and (folder.st_uid != os.getuid() or folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        raise PermissionError(f"{path.parent} is not only its owner's to write")

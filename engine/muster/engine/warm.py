@@ -1,0 +1,94 @@
+"""Warm runs: from what the last run left to what follows now, looking only at what changed and what is due.
+
+A run looks at the neighbourhoods in which a file changed, of which an agent spoke anew, or which are due; where there
+are none, at nothing. Where the summaries of these are what they were, and nothing that is shared changed, nobody else
+is asked (`Reach.NEAR`). Else wide stages are, over what is shared and the summaries of all the others (`Reach.WIDE`).
+Where neither does, because a policy changed, a file is not whole, history was rewritten or muster itself is another,
+the whole fleet is looked at. All of them decide the same, byte for byte: that holds this together, and it is tested.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from muster.engine.collector import without_collection
+from muster.engine.question import Question, WholeNeeded, touched
+from muster.engine.records import get_findings, get_held
+from muster.engine.state import State
+from muster.gitio.errors import RepositoryError
+from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.engine.answer import Answer
+
+
+def answer(question: Question, state: State | None) -> "Answer":
+    """Decide, from what the last run left where there is anything, else from the whole fleet."""
+    why = "nothing can be kept (see muster cache)"
+    if state is not None:
+        try:
+            with without_collection():
+                return _from(question, state)
+        except WholeNeeded as needed:
+            why = str(needed)
+        except RepositoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a part, the whole is decided by itself
+            why = f"{type(error).__name__}: {error}"
+    from muster.engine.answer import of_whole
+    from muster.engine.settle import settle
+
+    with question.snapshot() as snapshot:
+        settled = settle(snapshot, question.now, question.remembered.memory)
+    return of_whole(question, settled, why)
+
+
+def _from(question: Question, state: State) -> "Answer":
+    """Decide from what is kept. WholeNeeded where that does not do."""
+    facts = state.facts()
+    if facts is None:
+        raise WholeNeeded("nothing is kept of an earlier run of this version")
+    moved = touched(question, state, facts)
+    if not moved:
+        return _unmoved(question, state, facts)
+    from muster.engine.part import Part, Reach
+
+    chosen, reach = moved.homes, Reach.NEAR
+    known = state.kept(chosen).values()
+    if facts["holds"] or facts["totals"].get("held") or any(home.shared or home.troubled for home in known):
+        reach = Reach.WIDE
+    while True:
+        if reach is Reach.WIDE:
+            chosen |= state.whole()
+        part = Part(question, state, facts, moved, chosen, reach)
+        done = part.answer()
+        if done is not None:
+            return done
+        chosen, reach = part.chosen, Reach.WIDE
+
+
+def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "Answer":
+    """Nothing changed and nothing is due: what was found at the last run is still wrong, and that is all."""
+    from muster.engine.answer import Answer
+    from muster.engine.homes import Kept
+    from muster.engine.rest import rest_wakes
+    from muster.engine.run import Run
+    from muster.engine.settled import Settled
+    from muster.fleet.beyond import Beyond
+    from muster.fleet.settings import Settings
+    from muster.policy.ruled import Ruled
+
+    found = (*(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]))
+    fleet = Ruled(
+        {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
+        wakes=rest_wakes(state, ()), beyond=Beyond(),
+    )  # fmt: skip
+    run = Run(fleet, question.now.astimezone(UTC).replace(microsecond=0), question.commit)
+    settled = Settled(run, run, {}, [], rested=True)
+    return Answer(
+        settled,
+        {**facts, "commit": question.commit},
+        Kept((), ()),
+        frozenset(),
+        "nothing: nothing changed, and nothing is due",
+    )

@@ -1,0 +1,363 @@
+"""A fleet that lives: a real repository whose people, agents and clock do something at random, step after step.
+
+What a run makes of it is compared whole: files, transitions, findings, what is held, pulses, horizon and message.
+"""
+
+# ruff: noqa: E501 - documents
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from muster.acts.message import commit_message
+from muster.engine.question import Question
+from muster.engine.settled import Settled
+from muster.gitio.commit import advance
+from muster.gitio.hearing import here
+from muster.gitio.importing import build_commit
+from muster.gitio.pulse_memory import Remembered
+from muster.gitio.repository import branch_tip, open_repository
+from muster.model.times import format_time
+from tests.support.example import EXAMPLE, NOON
+from tests.support.git import Repo, new_repository
+
+OCM = "cluster.open-cluster-management.io/v1"
+
+
+def cluster(name: str, *, region: str = "eu", accepted: bool = True, **spec: str) -> str:
+    more = "".join(f"\n  {key}: {value}" for key, value in spec.items())
+    return (
+        f"apiVersion: {OCM}\nkind: ManagedCluster\nmetadata:\n  name: {name}\n  labels: {{region: {region}}}\n"
+        f"spec:\n  hubAcceptsClient: {str(accepted).lower()}{more}\n"
+    )
+
+
+def lease(name: str, renewed: datetime) -> str:
+    return (
+        f"apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: managed-cluster-lease, namespace: {name}}}\n"
+        f'spec: {{renewTime: "{format_time(renewed)}", leaseDurationSeconds: 60}}\n'
+    )
+
+
+def observed(name: str, *, healthy: bool = True, cpu: int = 8) -> str:
+    return (
+        f"apiVersion: {OCM}\nkind: ManagedCluster\nmetadata: {{name: {name}}}\nstatus:\n"
+        f'  allocatable: {{cpu: "{cpu}"}}\n  capacity: {{cpu: "16"}}\n'
+        f'  conditions:\n  - type: ManagedClusterConditionAvailable\n    status: "{healthy}"\n    reason: Said\n'
+        f'    message: said\n    lastTransitionTime: "2026-01-01T11:00:00Z"\n'
+    )
+
+
+def report(name: str, generation: int, *, adapter: str = "validation", good: bool = True, at: datetime = NOON) -> str:
+    conditions = "".join(
+        f'  - {{type: {type_}, status: "{good}", reason: R, message: m, lastTransitionTime: "{format_time(at)}"}}\n'
+        for type_ in ("Applied", "Available", "Health")
+    )
+    return (
+        f"apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\nmetadata: {{name: {adapter}, namespace: {name}}}\n"
+        f"spec: {{adapter: {adapter}, resource: {{kind: ManagedCluster, name: {name}}}}}\n"
+        f'status:\n  observedGeneration: {generation}\n  observedTime: "{format_time(at)}"\n  conditions:\n{conditions}'
+    )
+
+
+def placement(name: str, number: int, *, region: str = "") -> str:
+    wanted = (
+        f"\n  predicates:\n  - requiredClusterSelector: {{labelSelector: {{matchLabels: {{region: {region}}}}}}}"
+        if region
+        else ""
+    )
+    return (
+        f"apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: apps}}\n"
+        f"spec:\n  clusterSets: [default]\n  numberOfClusters: {number}{wanted}\n"
+    )
+
+
+BINDING = (
+    "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n"
+    "metadata: {name: default, namespace: apps}\nspec: {clusterSet: default}\n"
+)
+REMEDY = (
+    "apiVersion: remedy.karmada.io/v1alpha1\nkind: Remedy\nmetadata: {name: r}\nspec:\n  decisionMatches:\n"
+    '  - clusterConditionMatch: {conditionType: ManagedClusterConditionAvailable, operator: Equal, conditionStatus: "False"}\n'
+    "  actions: [TrafficControl]\n"
+)
+
+
+@dataclass
+class Living:
+    """The fleet, its clock and what chance does next."""
+
+    repo: Repo
+    chance: random.Random
+    now: datetime = NOON
+    names: list[str] = field(default_factory=list)
+    born: int = 0
+    undone: list[tuple[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def small(cls, folder: Path, seed: int, count: int = 16) -> "Living":
+        """A fleet of ManagedClusters, half of them with agents on refs of their own, placements and a Remedy."""
+        made = cls(new_repository(folder), random.Random(seed))
+        files: dict[str, str | bytes | None] = {
+            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {}\n",
+            "apps/binding.yaml": BINDING, "apps/some.yaml": placement("some", 3), "apps/eu.yaml": placement("eu", 5, region="eu"),
+            "policies/remedy.yaml": REMEDY,
+        }  # fmt: skip
+        for _ in range(count):
+            files |= made._newcomer()
+        made.repo.commit(files)
+        for name in made.names:
+            made._speak(name)
+        return made
+
+    @classmethod
+    def example(cls, folder: Path, seed: int) -> "Living":
+        """The example fleet."""
+        made = cls(new_repository(folder), random.Random(seed))
+        made.repo.commit(
+            {str(file.relative_to(EXAMPLE)): file.read_bytes() for file in sorted(EXAMPLE.rglob("*")) if file.is_file()}
+        )
+        made.names = sorted({file.parent.name for file in EXAMPLE.glob("clusters/*/*/cluster.yaml")})
+        return made
+
+    # -- asking and committing
+
+    def question(self) -> Question:
+        repository = open_repository(self.repo.path, self.repo.environ)
+        tip = branch_tip(repository, "main")
+        assert tip is not None
+        return Question(repository, tip, here(repository), self.now, Remembered(repository), most=2)
+
+    def land(self, settled: Settled) -> None:
+        """Commit what follows."""
+        repository = open_repository(self.repo.path, self.repo.environ)
+        tip = branch_tip(repository, "main")
+        assert tip is not None
+        if settled.files:
+            files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            commit = build_commit(repository, files, commit_message(settled.last, settled.changes), tip)
+            advance(repository, branch="main", expected=tip, commit=commit, paths=tuple(files))
+            self.repo.git("reset", "--quiet", "--hard")
+
+    # -- what happens
+
+    def step(self) -> str:
+        """Let something happen; return what it was."""
+        happenings: list[Callable[[], str]] = [
+            self.heartbeats, self.heartbeats, self.heartbeats, self.time_passes, self.a_label, self.a_status, self.a_newcomer,
+            self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
+            self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
+            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate,
+        ]  # fmt: skip
+        if self.chance.random() < 0.02:
+            return self.a_slip()
+        if self.undone and self.chance.random() < 0.3:
+            return self.a_return()
+        return self.chance.choice(happenings)()
+
+    def heartbeats(self) -> str:
+        self.now += timedelta(seconds=self.chance.choice((1, 10, 60)))
+        some = self.chance.sample(self.names, self.chance.randint(1, max(1, len(self.names) // 2)))
+        for name in some:
+            self._speak(name)
+        return f"heartbeats of {some}"
+
+    def time_passes(self) -> str:
+        self.now += timedelta(seconds=self.chance.choice((1, 61, 301, 400, 3600, 90_000)))
+        return f"it is {self.now}"
+
+    def a_label(self) -> str:
+        name = self._any()
+        region = self.chance.choice(("eu", "us", "ap"))
+        return self._put({self._path(name): cluster(name, region=region)}, f"{name} is in {region}")
+
+    def an_acceptance(self) -> str:
+        name = self._any()
+        accepted = self.chance.random() < 0.6
+        return self._put({self._path(name): cluster(name, accepted=accepted)}, f"{name} accepted: {accepted}")
+
+    def a_status(self) -> str:
+        name = self._any()
+        healthy, cpu = self.chance.random() < 0.5, self.chance.choice((4, 8))
+        self._speak(name, observed(name, healthy=healthy, cpu=cpu))
+        return f"{name} healthy: {healthy}"
+
+    def a_newcomer(self) -> str:
+        files = self._newcomer()
+        self._speak(self.names[-1])
+        return self._put(files, f"{self.names[-1]} joins")
+
+    def a_farewell(self) -> str:
+        if len(self.names) < 6:
+            return self.nothing()
+        name = self._any()
+        path = self._path(name)
+        self.undone.append((path, (self.repo.path / path).read_text()))
+        self.names.remove(name)
+        return self._put({path: None}, f"{name} is removed")
+
+    def a_return(self) -> str:
+        if not self.undone:
+            return self.nothing()
+        path, text = self.undone.pop()
+        name = Path(path).parent.name
+        if name not in self.names:
+            self.names.append(name)
+        return self._put({path: text}, f"{path} is back")
+
+    def a_move(self) -> str:
+        name = self._any()
+        old = self._path(name)
+        new = f"clusters/moved-{self.chance.randint(0, 3)}/{name}/cluster.yaml"
+        text = (self.repo.path / old).read_text()
+        return self._put({old: None, new: text} if old != new else {}, f"{old} moves to {new}")
+
+    def a_report(self) -> str:
+        name = self._any()
+        adapter, good = self.chance.choice(("validation", "dns")), self.chance.random() < 0.7
+        text = report(name, self.chance.randint(1, 3), adapter=adapter, good=good, at=self.now)
+        return self._put({f"reports/{name}-{adapter}.yaml": text}, f"{adapter} reports of {name}: {good}")
+
+    def a_placement(self) -> str:
+        name = self.chance.choice(("some", "eu", "other"))
+        text = None if self.chance.random() < 0.2 and name == "other" else placement(name, self.chance.randint(1, 9))
+        if text is None and not (self.repo.path / "apps/other.yaml").exists():
+            return self.nothing()
+        return self._put({f"apps/{name}.yaml": text}, f"placement {name}")
+
+    def a_policy(self) -> str:
+        status = self.chance.choice(("False", "Unknown", "True"))
+        return self._put({"policies/remedy.yaml": REMEDY.replace('"False"', f'"{status}"')}, f"remedy on {status}")
+
+    def a_setting(self) -> str:
+        spec = self.chance.choice((
+            "{}", "{registration: {autoAccept: true}}", "{heartbeats: {maxPerSecond: 0.1}}", "{policyParams: {x: {y: 1}}}",
+            "{adapters: {ManagedCluster: [validation]}}",
+        ))  # fmt: skip
+        text = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {spec}\n"
+        return self._put({"fleet.yaml": text}, f"Fleet {spec}")
+
+    def a_slip(self) -> str:
+        path = self._path(self._any())
+        text = (self.repo.path / path).read_text()
+        self.undone.append((path, text))
+        broken = self.chance.choice(("", text.replace("ManagedCluster", "ManagedClustr"), text + "  x: [", "a: b\n"))
+        return self._put({path: broken}, f"{path} is not whole")
+
+    def a_typo_in_a_spec(self) -> str:
+        name = self._any()
+        path = self._path(name)
+        self.undone.append((path, (self.repo.path / path).read_text()))
+        return self._put({path: cluster(name, leaseDurationSeconds="soon")}, f"{name} has an error")
+
+    def meddling(self) -> str:
+        derived = sorted(self.repo.path.glob("derived/*/**/*.yaml"))
+        if not derived:
+            return self.nothing()
+        path = str(self.chance.choice(derived).relative_to(self.repo.path))
+        return self._put({path: self.chance.choice((None, "x: [", "kind: Other\n"))}, f"{path} is meddled with")
+
+    def two_in_one_file(self) -> str:
+        one, two = self._any(), self._any()
+        if one == two:
+            return self.nothing()
+        text = f"{lease(one, self.now)}---\n{lease(two, self.now)}"
+        return self._put({f"leases/{one}-{two}.yaml": text}, f"one file speaks of {one} and {two}")
+
+    def an_agent_leaves(self) -> str:
+        name = self._any()
+        if not self.repo.git("for-each-ref", f"refs/heads/agents/{name}"):
+            return self.nothing()
+        self.repo.git("update-ref", "-d", f"refs/heads/agents/{name}")
+        return f"the ref of {name} is gone"
+
+    def a_score(self) -> str:
+        name = self._any()
+        text = (
+            "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\n"
+            f"metadata: {{name: load, namespace: {name}}}\nstatus: {{scores: [{{name: load, value: {self.chance.randint(-9, 9)}}}]}}\n"
+        )
+        return self._put({f"scores/{name}.yaml": text}, f"a score of {name}")
+
+    def a_node_pool(self) -> str:
+        name, other = self._any(), self._any()
+        text = (
+            f"apiVersion: muster.dev/v1alpha1\nkind: NodePool\nmetadata: {{name: workers, namespace: {name}}}\n"
+            f"spec: {{clusterName: {other}, replicas: {self.chance.randint(1, 3)}}}\n"
+        )
+        return self._put({f"pools/{name}.yaml": text}, f"a node pool of {other} in {name}")
+
+    def a_certificate(self) -> str:
+        name = self._any()
+        text = (
+            f"apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata:\n  name: {self.chance.choice((name, 'request'))}\n"
+            f"  labels: {{open-cluster-management.io/cluster-name: {name}}}\n"
+            "spec: {request: aGVsbG8=, signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}\n"
+        )
+        return self._put({f"requests/{name}.yaml": text}, f"a request of {name}")
+
+    def nothing(self) -> str:
+        return "nothing"
+
+    # -- how
+
+    def _any(self) -> str:
+        return self.chance.choice(self.names)
+
+    def _newcomer(self) -> dict[str, str | bytes | None]:
+        self.born += 1
+        name = f"c{self.born:03}"
+        self.names.append(name)
+        files: dict[str, str | bytes | None] = {
+            f"clusters/{name}/cluster.yaml": cluster(name, region=self.chance.choice(("eu", "us")))
+        }
+        return files
+
+    def _path(self, name: str) -> str:
+        found = sorted(self.repo.path.glob(f"clusters/*/{name}/cluster.yaml")) + sorted(
+            self.repo.path.glob(f"clusters/{name}/cluster.yaml")
+        )
+        if not found:
+            return f"clusters/{name}/cluster.yaml"
+        return str(found[0].relative_to(self.repo.path))
+
+    def _put(self, files: dict[str, str | bytes | None], what: str) -> str:
+        self.repo.commit(
+            {path: text for path, text in files.items() if text is not None or (self.repo.path / path).exists()}
+        )
+        return what
+
+    def _speak(self, name: str, status: str = "") -> None:
+        """An agent renews its lease: every other one on its own ref."""
+        text = status or observed(name)
+        if name.startswith("c") and int(name[1:4]) % 2:
+            self._push(name, {"lease.yaml": lease(name, self.now), "observed.yaml": text})
+        else:
+            folder = str(Path(self._path(name)).parent)
+            self.repo.commit({f"{folder}/lease.yaml": lease(name, self.now), f"{folder}/observed.yaml": text})
+
+    def _push(self, name: str, files: dict[str, str]) -> None:
+        tree = "".join(
+            f"100644 blob {self.repo.git('hash-object', '-w', '--stdin', stdin=text.encode())}\t{path}\n"
+            for path, text in sorted(files.items())
+        )
+        made = self.repo.git("mktree", stdin=tree.encode())
+        commit = self.repo.git("commit-tree", made, "-m", "beat")
+        self.repo.git("update-ref", f"refs/heads/agents/{name}", commit)
+
+
+def told(settled: Settled) -> dict[str, object]:
+    """All that a run says, in words that can be compared."""
+    run = settled.last
+    return {
+        "files": dict(settled.files),
+        "changes": [str(change) for change in settled.changes],
+        "message": commit_message(run, settled.changes) if settled.files else "",
+        "findings": settled.findings,
+        "held": run.held,
+        "horizon": run.horizon,
+        "pulses": run.pulses,
+        "rested": settled.rested,
+    }
