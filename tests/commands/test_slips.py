@@ -325,3 +325,46 @@ def test_what_an_agent_asked_for_does_not_take_the_place_of_the_file(name: str, 
     assert (code, SLIPS[name][1] in err, "denied" in out) == (1, True, False), f"{out}{err}"
     _, out, _ = muster("get", "clusters", "--repo", repo.path, "--now", NOW)
     assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]
+
+
+TAINTS = """\
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata: {name: managed-cluster-builtin-taints}
+spec:
+  target: {kind: ManagedCluster}
+  taints:
+  - {key: example.com/dns, effect: NoSelect, when: "status(reported, 'DnsReady') == 'False'"}
+"""
+
+
+@pytest.mark.parametrize("spoiled", [
+    pytest.param(TAINTS.replace("spec:", "spec"), id="no YAML"),
+    pytest.param(TAINTS.replace("TaintPolicy", "TaintPolicie"), id="a misspelt kind"),
+    pytest.param(TAINTS.replace("taints:", "taint:"), id="not what the schema asks for"),
+    pytest.param("", id="an empty file"),
+])  # fmt: skip
+def test_a_policy_that_is_spoiled_does_not_bring_its_built_in_namesake_back(
+    spoiled: str, repo: Repo, muster: Run
+) -> None:
+    """The built-in one would taint a cluster that nobody has accepted."""
+    repo.commit({"policies/taints.yaml": TAINTS})
+    assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
+    newcomer = cluster("d").replace("hubAcceptsClient: true", "hubAcceptsClient: false")
+    repo.commit({"policies/taints.yaml": spoiled, "d.yaml": newcomer})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, "ManagedCluster/d: generation 1" in out, "taint" in out) == (1, True, False), f"{out}{err}"
+    assert "key: example.com/dns" in (repo.path / "derived/managedclusters/a.yaml").read_text(encoding="utf-8")
+    repo.commit({"policies/taints.yaml": None})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, "ManagedCluster/d: taint cluster.open-cluster-management.io/unreachable" in out) == (0, True), err
+
+
+def test_a_budget_that_is_spoiled_leaves_the_built_in_one_in_force(repo: Repo, muster: Run) -> None:
+    budget = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
+    repo.commit({"budget.yaml": f"{budget}spec: {{ignoreUpTo: 0, maxDisrupted: 0}}\n"})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, "1 budget exceeded" in out) == (0, True), f"{out}{err}"
+    repo.commit({"budget.yaml": f"{budget}spec\n"})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T01:00:00Z")
+    assert (code, "3 of 3 clusters are disrupted, budget 'default' allows 2" in out) == (1, True), f"{out}{err}"

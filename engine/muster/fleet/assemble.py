@@ -67,7 +67,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     settings, unsettled = settings_of(
         objects, previous, joining.broken, unidentified=missed.unidentified, obeying=obeying
     )
-    builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in objects}
+    replaced = objects.keys() | joining.broken  # also by what is in a file that cannot be read any more
+    builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in replaced}
     previous = moved(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous)

@@ -93,8 +93,7 @@ def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
     """
     found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
     for id_ in fleet.broken:
-        if DISRUPTION_BUDGET.has(id_) and id_ in fleet.objects:
-            builtin = builtin_objects().get(id_)
-            budget = Budget.parse(fleet.objects[id_], builtin.spec if builtin else {})
-            found.append(replace(budget, override=None))
+        builtin = builtin_objects().get(id_)
+        if DISRUPTION_BUDGET.has(id_) and (obj := fleet.objects.get(id_) or builtin) is not None:
+            found.append(replace(Budget.parse(obj, builtin.spec if builtin else {}), override=None))
     return tuple(sorted(found, key=lambda budget: budget.id))
