@@ -200,7 +200,9 @@ class Program:
         `variables['now']` comes from a clock, which then also has what this evaluation noted. For what runs for each of
         many objects: `run` tells more and takes twice as long.
         """
-        limit = min(self._limit, budget.available())
+        limit = budget.available()
+        if limit > self._limit:
+            limit = self._limit
         meter = [limit - self.cost]
         outer = budget.begin(meter)
         try:
@@ -210,7 +212,7 @@ class Program:
         except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
             return self._recover(raised, variables, limit, budget)
         finally:
-            budget.end(outer, min(limit - meter[0], limit))
+            budget.end(outer, limit - meter[0] if meter[0] > 0 else limit)
 
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""

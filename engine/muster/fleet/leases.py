@@ -56,6 +56,10 @@ def leases_by_cluster(view: View) -> Mapping[str, Tree]:
 
     One that is named after the rule goes before one that is found by its label alone.
     """
+    return view.once(_leases_by_cluster)
+
+
+def _leases_by_cluster(view: View) -> Mapping[str, Tree]:
     found: dict[str, Tree] = {}
     for obj in view.of(LEASE):
         cluster = leased_cluster(obj)

@@ -7,7 +7,7 @@ Times and durations are held to what they are by `FORMATS`: a pattern cannot say
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import jsonschema_rs
@@ -60,7 +60,7 @@ def gate_for(schema: Mapping[str, Tree]) -> Gate:
     return jsonschema_rs.Draft202012Validator(
         dict(schema),
         retriever=lambda uri: dict(load_schema(uri.rpartition("/")[2])),
-        formats=dict(FORMATS),
+        formats={name: lru_cache(maxsize=1 << 14)(holds) for name, holds in FORMATS.items()},
         validate_formats=True,
     )
 

@@ -4,10 +4,10 @@ All that a local stage may look at of a neighbourhood, or of many: what it decid
 it. A whole fleet is a view, too.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar, cast
 
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
@@ -18,6 +18,7 @@ from muster.model.kinds import CLUSTERS, Kind
 from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,19 @@ class View:
 
     def sorted_as(self, other: "View") -> Self:
         """Take over from a view of the same objects what was looked up in them, which is dear. Returns this view."""
-        for name in ("_by_kind", "_before", "_reported"):
+        for name in ("_by_kind", "_before", "_reported", "_once"):
             self.__dict__[name] = getattr(other, name)
         return self
+
+    @cached_property
+    def _once(self) -> dict[Callable[..., object], object]:
+        return {}
+
+    def once(self, look_up: Callable[[Self], _T]) -> _T:
+        """Return what `look_up` finds in the objects and nowhere else: once for all views of the same objects."""
+        if look_up not in self._once:
+            self._once[look_up] = look_up(self)
+        return cast("_T", self._once[look_up])
 
     # -- objects
 
@@ -111,7 +122,7 @@ class View:
         return {
             path[2][0]: decision.value
             for path, decision in self.decisions(id_).items()
-            if len(path) == 3 and path[:2] == ("status", "conditions") and decision.value is not None
+            if len(path) == 3 and path[1] == "conditions" and path[0] == "status" and decision.value is not None
         }
 
     @cached_property

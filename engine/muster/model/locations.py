@@ -7,6 +7,7 @@ Windows takes for a device. Names that are none of this, nearly all, stand as th
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
 from muster.model.ids import ObjectId
@@ -23,6 +24,7 @@ _KEPT: Final = 200  # characters of a long name that are still there to be read
 _DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
 
 
+@lru_cache(maxsize=1 << 15)  # asked for where a file is read, and where it is written
 def derived_path(id_: ObjectId, shards: int) -> str:
     """Return the file of an object's derived part: `derived/<plural>/[<shard>/][<namespace>/]<name>.yaml`.
 

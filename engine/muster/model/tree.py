@@ -16,7 +16,8 @@ At: TypeAlias = tuple[str | int, ...]
 def dig(tree: Tree, *path: str) -> Tree:
     """Return the value at `path`, or None where any step is missing or not a mapping."""
     for step in path:
-        if not isinstance(tree, dict):
+        # Asked a hundred times of each cluster, and nearly always of a dict itself.
+        if tree.__class__ is not dict and not isinstance(tree, dict):
             return None
         tree = tree.get(step)
     return tree

@@ -6,7 +6,7 @@ from functools import cache
 
 from muster import cel
 from muster.cel import ast
-from muster.cel.types import BOOL, STRING
+from muster.cel.types import BOOL, INT, STRING, Type
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place, plain_steps
 from muster.model.finding import Finding, Severity
@@ -36,6 +36,7 @@ class Compiler:
     findings: list[Finding] = field(default_factory=list)
     _reads: set[str] = field(default_factory=set)
     _of_silence: set[str] = field(default_factory=set)
+    _giving: dict[Type, cel.Env] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
@@ -61,11 +62,11 @@ class Compiler:
 
     def condition(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must give a bool."""
-        return self._compile(path, replace(self.environment, result=BOOL))
+        return self._compile(path, self._that_gives(BOOL))
 
     def number(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must give an int."""
-        return self._compile(path, replace(self.environment, result=cel.types.INT))
+        return self._compile(path, self._that_gives(INT))
 
     def value(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which may give anything."""
@@ -75,7 +76,7 @@ class Compiler:
         """Return the text of field `name`, or compile its sibling `<name>Expression`."""
         rule = _value(self.source.body, at)
         if f"{name}Expression" in rule:
-            program = self._compile((*at, f"{name}Expression"), replace(self.environment, result=STRING))
+            program = self._compile((*at, f"{name}Expression"), self._that_gives(STRING))
             return Text(str(rule.get(name, "")), program)
         return Text(literal=str(rule.get(name, "")))
 
@@ -83,6 +84,14 @@ class Compiler:
         """Note that the field at `path` is wrong in a way that no schema tells."""
         place = field_place(self.source, path)
         self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
+
+    def _that_gives(self, type_: Type) -> cel.Env:
+        """The environment of expressions of this type: one for all of them, since to describe one takes longer than to
+        look up a program for it."""
+        known = self._giving.get(type_)
+        if known is None or known.variables is not self.environment.variables:
+            known = self._giving[type_] = replace(self.environment, result=type_)
+        return known
 
     def _compile(self, path: At, environment: cel.Env) -> cel.Program:
         text = _value(self.source.body, path)

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
-from muster.fleet.leases import effective_leases
 from muster.fleet.view import View
-from muster.policy.adapters import Adapters
 from muster.policy.in_force import InForce
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import Policy
 from muster.policy.variables import Sight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scopes(Sight):
     """Makes the scopes of one stage."""
 
@@ -23,8 +21,7 @@ class Scopes(Sight):
     @classmethod
     def of(cls, view: View, rules: InForce, now: datetime) -> "Scopes":
         """Prepare for the objects of a view at an instant."""
-        adapters = Adapters.of(view, rules.settings)
-        return cls(view, rules.settings, cel.Clock(now), effective_leases(view), rules.grace, adapters, rules)
+        return cls(view, rules.settings, cel.Clock(now), rules.grace, rules)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object]) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""

@@ -6,11 +6,12 @@ converted.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
-from muster.fleet.leases import lease_seconds, standing_seconds
+from muster.fleet.leases import effective_leases, lease_seconds, standing_seconds
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
@@ -41,16 +42,24 @@ CONDITION_MAPS = ("reported", "previous", "conditions")
 _MOST_CONDITIONS = 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sight:
-    """A view as the expressions of one stage see it: what is the same for all objects is looked up once."""
+    """A view as the expressions of one stage see it: what is the same for all objects is looked up once, if at all."""
 
     view: View
     settings: Settings
     clock: cel.Clock
-    leases: Mapping[str, Tree]
     factor: int
-    adapters: Adapters
+
+    @cached_property
+    def leases(self) -> Mapping[str, Tree]:
+        """Each cluster's Lease."""
+        return effective_leases(self.view)
+
+    @cached_property
+    def adapters(self) -> Adapters:
+        """What adapters say."""
+        return Adapters.of(self.view, self.settings)
 
     def base(self, obj: Object) -> Variables:
         """The variables that every policy sees of an object. `conditions` is this one's own and may be added to."""
