@@ -338,6 +338,21 @@ spec:
 """
 
 
+@pytest.mark.parametrize(("version", "kind"), [
+    ("muster.dev/v1alpha1", "TaintPolicie"), ("muster.dev/v1alpha1", "Taintpolicy"), ("muster.dv/v1", "TaintPolicy"),
+])  # fmt: skip
+def test_what_stays_as_it_is_is_shown_as_what_it_was_meant_to_be(
+    version: str, kind: str, repo: Repo, muster: Run
+) -> None:
+    """Also where nothing was derived of it that would say its kind."""
+    meant = "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\n"
+    assert meant in TAINTS
+    repo.commit({"policies/taints.yaml": TAINTS.replace(meant, f"apiVersion: {version}\nkind: {kind}\n")})
+    _, out, err = muster("get", "taintpolicies", "--repo", repo.path, "--now", NOW, "-o", "yaml")
+    assert "stays as it is" in err
+    assert meant in out
+
+
 @pytest.mark.parametrize("spoiled", [
     pytest.param(TAINTS.replace("spec:", "spec"), id="no YAML"),
     pytest.param(TAINTS.replace("TaintPolicy", "TaintPolicie"), id="a misspelt kind"),

@@ -105,6 +105,7 @@ def _slip(reading: Reading, place: messages.Origin, group: str, name: str, body:
     id_ = _identity(reading, place, kind, body)
     reading.findings.append(messages.misspelt_kind(place, group, name, kind, id_))
     if id_ is not None:
+        body = {**body, "apiVersion": kind.api_version, "kind": kind.name}
         part = Part(id_, kind.versions[0], body, Layer.INPUT, place.source, place.document.index, place.item)
         reading.stand_ins.append(replace(part, line=place.document.line))
     return True
