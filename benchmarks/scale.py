@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,13 +85,76 @@ def _floor(scene: Scene) -> list[str]:
     return [sys.executable, "-m", "benchmarks.floor", str(scene.repository)]
 
 
+def _later(seconds: int) -> Callable[[Scene], list[str]]:
+    """Reconcile so many seconds after noon."""
+    instant = format_time(fleets.NOON + timedelta(seconds=seconds))
+
+    def command(scene: Scene) -> list[str]:
+        return muster("reconcile", "--repo", str(scene.repository), "--now", instant)
+
+    return command
+
+
 def _nothing(scene: Scene) -> None:
     """The fleet as it is, and nothing kept of earlier runs over it."""
 
 
+def _kept(scene: Scene) -> None:
+    """The fleet at rest, and kept what the last run left of it."""
+    scene.run(_reconcile(scene))
+
+
+def _leases(scene: Scene) -> None:
+    """A hundred leases are renewed."""
+    _kept(scene)
+    renewed = fleets.NOON + timedelta(seconds=10)
+    fleets.commit(
+        scene.repository,
+        {f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, renewed) for n in _hundred(scene)},
+    )
+
+
+def _silent(scene: Scene) -> None:
+    """Of a hundred clusters nothing was heard for so long that their leases run out with the next second."""
+    last = fleets.NOON - timedelta(seconds=299)
+    fleets.commit(
+        scene.repository, {f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, last) for n in _hundred(scene)}
+    )
+    _kept(scene)
+
+
+def _policy(scene: Scene) -> None:
+    """One policy of the fleet's own was edited."""
+    fleets.commit(scene.repository, {"policies/old.yaml": _POLICY.format(version="v1.20")})
+    scene.run(_reconcile(scene))
+    _kept(scene)
+    fleets.commit(scene.repository, {"policies/old.yaml": _POLICY.format(version="v1.21")})
+
+
+def _hundred(scene: Scene) -> range:
+    return range(0, scene.clusters, max(1, scene.clusters // 100))[:100]
+
+
+_POLICY = """\
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata:
+  name: old-version
+spec:
+  target: {{kind: ManagedCluster}}
+  taints:
+  - key: example.com/old
+    effect: PreferNoSelect
+    when: "has(self.status.version) && self.status.version.kubernetes < '{version}'"
+"""
+
 ROWS: tuple[Row, ...] = (
     Row("floor", _nothing, _floor, per="floor"),
     Row("cold", _nothing, _reconcile, per="floor"),
+    Row("unchanged", _kept, _reconcile, per="cold"),
+    Row("leases", _leases, _later(10), per="cold"),
+    Row("unknown", _silent, _later(2), per="cold"),
+    Row("policy", _policy, _later(1), per="cold"),
 )
 
 

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from muster.fleet.derived import derived_text
 from muster.model.tree import Tree
-from muster.yamlio import emit, limits, load_documents
+from muster.yamlio import limits
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
 from muster.yamlio.writing import UnwritableError
 from tests.yamlio.strategies import trees
 

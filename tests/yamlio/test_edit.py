@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import load_documents, locate
 from muster.yamlio.edit import EditError, append, remove, set_value
+from muster.yamlio.loader import load_documents
 from muster.yamlio.nodes import Path
+from muster.yamlio.positions import locate
 from tests.yamlio.authored import Author
 from tests.yamlio.strategies import keys, mappings, trees
 

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import emit, limits, load_documents
+from muster.yamlio import limits
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
 from tests.yamlio.strategies import TRICKY, mappings
 
 EXAMPLE = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.yamlio import excerpt
+from muster.yamlio.excerpt import excerpt
 
 
 @pytest.mark.parametrize(

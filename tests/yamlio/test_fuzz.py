@@ -7,8 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import Loaded, emit, load_documents, locate
 from muster.yamlio.edit import EditError, set_value
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
+from muster.yamlio.positions import locate
+from muster.yamlio.problem import Loaded
 from tests.yamlio.strategies import KINDS
 
 SAMPLE = """\

@@ -2,8 +2,9 @@
 
 import pytest
 
-from muster.yamlio import Identity, load_documents
 from muster.yamlio.identity import identities
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Identity
 
 
 @pytest.mark.parametrize(

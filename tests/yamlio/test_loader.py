@@ -3,7 +3,9 @@
 import pytest
 
 from muster.model.tree import Tree
-from muster.yamlio import Identity, Loaded, limits, load_documents
+from muster.yamlio import limits
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Identity, Loaded
 from tests.yamlio.strategies import KINDS
 
 

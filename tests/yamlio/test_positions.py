@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given, settings
 
 from muster.model.tree import Tree
-from muster.yamlio import Mark, emit, limits, load_documents, locate, locate_all
+from muster.yamlio import limits
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
 from muster.yamlio.nodes import Path
+from muster.yamlio.positions import Mark, locate, locate_all
 from tests.yamlio.strategies import mappings
 
 TEXT = """\

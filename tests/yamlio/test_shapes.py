@@ -7,7 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.model.tree import Tree
-from muster.yamlio import Loaded, emit, load_documents
+from muster.yamlio.emitter import emit
+from muster.yamlio.loader import load_documents
+from muster.yamlio.problem import Loaded
 from muster.yamlio.shapes import Shapes
 from muster.yamlio.writing import file_text
 from tests.yamlio.strategies import TRICKY, mappings

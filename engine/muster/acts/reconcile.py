@@ -7,13 +7,12 @@ answer to another question.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from muster.acts.landing import find_tips, land
-from muster.acts.message import commit_message, plain_message
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.engine.question import Question
-from muster.engine.settled import Settled
 from muster.engine.state import State
 from muster.engine.warm import answer
 from muster.fleet.faults import of_stage
@@ -25,6 +24,9 @@ from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository
 from muster.model.finding import Finding
 
+if TYPE_CHECKING:
+    from muster.engine.settled import Settled
+
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
@@ -33,7 +35,7 @@ class Reconciled:
     what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided,
     `tip` where the local branch was left, None where there is none. `looked_at` says how much of the fleet was."""
 
-    settled: Settled
+    settled: "Settled"
     heard: Heard
     instant: Instant
     commit: str | None
@@ -74,8 +76,10 @@ def reconcile(
     )
 
 
-def _message(settled: Settled, notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
+def _message(settled: "Settled", notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
     """The commit's message; where muster fails to write it, a plain one, and the finding that says so."""
+    from muster.acts.message import commit_message, plain_message
+
     try:
         return commit_message(settled.last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions

@@ -7,14 +7,17 @@ through refs could not be heard: what is not heard would look like silence, and 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from muster.engine.run import Run
 from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here, listen, newest_word, recorded_at
 from muster.gitio.push import LIMIT_SECONDS
 from muster.gitio.repository import Repository
 from muster.model.times import age, format_time
+
+if TYPE_CHECKING:
+    from muster.engine.run import Run
 
 _NAMED = 5
 
@@ -62,7 +65,7 @@ def hear_at(
     return heard
 
 
-def require_heard(repository: Repository, run: Run, heard: Heard, ears: Ears) -> None:
+def require_heard(repository: Repository, run: "Run", heard: Heard, ears: Ears) -> None:
     """Raise RepositoryError where clusters spoke through refs at the last run that could not be heard now."""
     unheard = sorted(run.fleet.unheard)
     if not unheard:

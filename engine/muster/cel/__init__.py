@@ -7,23 +7,27 @@
 Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
 """
 
+from typing import TYPE_CHECKING
+
 from muster.cel import cache
-from muster.cel.clock import Clock
-from muster.cel.compiler import compile, inspect  # noqa: A004 - used as cel.compile
-from muster.cel.env import Env, Function
-from muster.cel.errors import (
-    BudgetExceeded,
-    CelError,
-    CompileError,
-    CostIssue,
-    EvaluationError,
-    Issue,
-    SyntaxIssue,
-)
-from muster.cel.program import Program, Result
-from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget
-from muster.cel.runtime.selection import Optional
-from muster.cel.values import TypeValue, UInt
+
+if TYPE_CHECKING:
+    from muster.cel.clock import Clock
+    from muster.cel.compiler import compile, inspect  # noqa: A004 - used as cel.compile
+    from muster.cel.env import Env, Function
+    from muster.cel.errors import (
+        BudgetExceeded,
+        CelError,
+        CompileError,
+        CostIssue,
+        EvaluationError,
+        Issue,
+        SyntaxIssue,
+    )
+    from muster.cel.program import Program, Result
+    from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget
+    from muster.cel.runtime.selection import Optional
+    from muster.cel.values import TypeValue, UInt
 
 __all__ = [
     "EXPRESSION_LIMIT",
@@ -47,3 +51,36 @@ __all__ = [
     "compile",
     "inspect",
 ]
+
+#: Name -> the module that defines it: what only looks for compiled expressions does not import the compiler.
+_HOMES = {
+    "Budget": "muster.cel.runtime.budget",
+    "BudgetExceeded": "muster.cel.errors",
+    "CelError": "muster.cel.errors",
+    "Clock": "muster.cel.clock",
+    "CompileError": "muster.cel.errors",
+    "CostIssue": "muster.cel.errors",
+    "EXPRESSION_LIMIT": "muster.cel.runtime.budget",
+    "Env": "muster.cel.env",
+    "EvaluationError": "muster.cel.errors",
+    "Function": "muster.cel.env",
+    "Issue": "muster.cel.errors",
+    "Optional": "muster.cel.runtime.selection",
+    "Program": "muster.cel.program",
+    "Result": "muster.cel.program",
+    "SyntaxIssue": "muster.cel.errors",
+    "TypeValue": "muster.cel.values",
+    "UInt": "muster.cel.values",
+    "compile": "muster.cel.compiler",
+    "inspect": "muster.cel.compiler",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'muster.cel' has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found

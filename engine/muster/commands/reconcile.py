@@ -87,7 +87,6 @@ def reconcile_once(
     from muster.acts.landing import target_branch
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
-    from muster.engine.changes import summary
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
 
@@ -101,6 +100,8 @@ def reconcile_once(
             back_in_time=back_in_time, state=kept,
         )  # fmt: skip
     if done.commit:
+        from muster.engine.changes import summary
+
         click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
         for change in done.settled.changes:
             click.echo(f"  {change}")

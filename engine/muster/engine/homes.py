@@ -10,9 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from muster.decide.context import Context
 from muster.engine.question import default_home
 from muster.engine.records import (
     get_decisions,
@@ -54,6 +53,9 @@ from muster.model.locations import derived_path
 from muster.model.source import Part
 from muster.model.times import earliest
 from muster.model.tree import dig
+
+if TYPE_CHECKING:
+    from muster.decide.context import Context
 
 #: What belongs to a cluster, so that its neighbourhood has a summary.
 OF_CLUSTERS: Final = frozenset(
@@ -118,7 +120,7 @@ class Kept:
 
 def keep(
     fleet: Fleet,
-    context: Context,
+    context: "Context",
     now: datetime,
     findings: Iterable[Finding],
     *,
@@ -209,7 +211,7 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in there or not there) else min(there, default=None)
 
 
-def _home(fleet: Fleet, context: Context, name: str, gathered: _Gathered) -> Home:
+def _home(fleet: Fleet, context: "Context", name: str, gathered: _Gathered) -> Home:
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)

@@ -63,8 +63,8 @@ class Part:
         question, state = self.question, self.state
         self._close()
         with question.snapshot(self.paths, self.refs) as snapshot:
-            self._snapshot = snapshot
-            if not self._gather():
+            self._snapshot, self._read = snapshot, assemble(snapshot)
+            if not self._gather(self._read):
                 return None
             settled = settle_by(self._evaluate)
         run = settled.last
@@ -122,10 +122,9 @@ class Part:
         if any(ref.refused for ref in self.refs):
             raise WholeNeeded("a ref that does not count is among them")
 
-    def _gather(self) -> bool:
-        """Read what is chosen; False where it turns out to be a part of what is not."""
+    def _gather(self, fleet: Fleet) -> bool:
+        """Find out what is looked at of what was read; False where it turns out to be a part of what was not."""
         state = self.state
-        fleet = assemble(self._snapshot)
         if any(
             kind_of(part.id) in CONTEXT and part.source.path in self.touched.labels
             and not part.source.path.startswith(FOLDER)
@@ -214,7 +213,7 @@ class Part:
         if restless:
             raise WholeNeeded("not all come to rest")
         below = self._snapshot
-        part = assemble(Overlay(below, files) if files else below)
+        part = assemble(Overlay(below, files)) if files else self._read
         beyond = self._beyond(part)
         ruled = validate(replace(part, beyond=beyond))
         if ruled.settings.obeyed and any(FLEET.has(id_) for id_ in ruled.broken):

@@ -6,15 +6,15 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from muster.decide.render import Rendered, changed, render
 from muster.fleet.fleet import sorted_objects
 from muster.model.finding import Finding, Severity
 from muster.model.times import earliest
 from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
 
 if TYPE_CHECKING:
     from muster.decide.context import Context
+    from muster.decide.render import Rendered
+    from muster.policy.ruled import Ruled
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Run:
     muster failed before there was one.
     """
 
-    fleet: Ruled
+    fleet: "Ruled"
     now: datetime
     commit: str | None
     context: "Context | None" = field(default=None, repr=False, compare=False)
@@ -38,6 +38,8 @@ class Run:
     @cached_property
     def files(self) -> dict[str, str | None]:
         """Derived files that differ from the snapshot's, by path; None: to be removed."""
+        from muster.decide.render import changed
+
         return changed(self.fleet, self._rendered)
 
     @property
@@ -46,7 +48,9 @@ class Run:
         return self._rendered.findings
 
     @cached_property
-    def _rendered(self) -> Rendered:
+    def _rendered(self) -> "Rendered":
+        from muster.decide.render import render
+
         return render(self.fleet)
 
     @cached_property

@@ -1,11 +1,14 @@
 """What passes at one instant come to."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from muster.engine.change import Change
 from muster.engine.run import Run
 from muster.fleet.agent_messages import AGENT_GONE
 from muster.model.finding import Finding
+
+if TYPE_CHECKING:
+    from muster.engine.change import Change
 
 #: Derived files by path, as they lie over a snapshot; None removes one.
 Files = dict[str, str | None]
@@ -24,7 +27,7 @@ class Settled:
     first: Run
     last: Run
     files: Files
-    changes: list[Change]
+    changes: "list[Change]"
     rested: bool
     faults: frozenset[Finding] = frozenset()
 

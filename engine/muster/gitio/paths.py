@@ -3,12 +3,13 @@
 import re
 import warnings
 from collections.abc import Iterable
-from typing import Final
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING, Final
 
 from muster.model.locations import FOLDER
 from muster.yamlio import limits
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 IGNORE_FILE: Final = ".musterignore"
@@ -63,8 +64,9 @@ class Ignored:
         self.faults = tuple(faults if self._spec is not None else [*faults, "its patterns are too large together"])
 
 
-def _spec(lines: Iterable[str]) -> GitIgnoreSpec | None:
+def _spec(lines: Iterable[str]) -> "GitIgnoreSpec | None":
     import re2
+    from pathspec import GitIgnoreSpec
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of `re`, which only checks the pattern's form

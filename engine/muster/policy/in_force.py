@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from muster.fleet.settings import Settings
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
-from muster.policy.conditions import ConditionPolicy
-from muster.policy.lazy import cost_share
-from muster.policy.placements import CompiledPlacement
-from muster.policy.pulses import PulsePolicy
-from muster.policy.remedies import Remedy
-from muster.policy.taints import TaintPolicy
+
+if TYPE_CHECKING:
+    from muster.policy.conditions import ConditionPolicy
+    from muster.policy.placements import CompiledPlacement
+    from muster.policy.pulses import PulsePolicy
+    from muster.policy.remedies import Remedy
+    from muster.policy.taints import TaintPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,12 @@ class Compiled:
     `placements` has every sound Placement, the misconfigured ones among them.
     """
 
-    conditions: tuple[ConditionPolicy, ...]
-    taints: tuple[TaintPolicy, ...]
+    conditions: "tuple[ConditionPolicy, ...]"
+    taints: "tuple[TaintPolicy, ...]"
     findings: tuple[Finding, ...]
-    remedies: tuple[Remedy, ...] = ()
-    placements: Mapping[ObjectId, CompiledPlacement] = field(default_factory=dict)
-    pulses: tuple[PulsePolicy, ...] = ()
+    remedies: "tuple[Remedy, ...]" = ()
+    placements: "Mapping[ObjectId, CompiledPlacement]" = field(default_factory=dict)
+    pulses: "tuple[PulsePolicy, ...]" = ()
 
 
 NOTHING = Compiled((), (), ())
@@ -51,6 +53,8 @@ class InForce:
         """The units that a policy over objects of these kinds may cost for each."""
         known = self._shares.get(kinds)
         if known is None:
+            from muster.policy.lazy import cost_share
+
             settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
             known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
         return known
