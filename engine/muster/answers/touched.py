@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from muster.check.admission import says_so
+from muster.check.admission.messages import says_so
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from muster.check.admission import admit
+from muster.check.admission.judge import admit
 from muster.check.cluster_taints import decided_taints, repeated_taints
 from muster.check.ingresses import lint_ingresses
 from muster.check.lints import awaited_findings, override_findings, request_findings, set_findings

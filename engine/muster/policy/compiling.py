@@ -16,7 +16,7 @@ from muster.policy import messages
 from muster.policy.conditions import CONDITION_POLICIES, in_reading_order
 from muster.policy.environments import Bounds
 from muster.policy.in_force import Compiled
-from muster.policy.placements import CompiledPlacement, compile_placement
+from muster.policy.placements.compiled import CompiledPlacement, compile_placement
 from muster.policy.policies import P, PolicyKind
 from muster.policy.pulses import PULSE_POLICIES
 from muster.policy.remedies import compile_remedy

@@ -11,7 +11,7 @@ from muster.model.kinds import Kind
 
 if TYPE_CHECKING:
     from muster.policy.conditions import ConditionPolicy
-    from muster.policy.placements import CompiledPlacement
+    from muster.policy.placements.compiled import CompiledPlacement
     from muster.policy.pulses import PulsePolicy
     from muster.policy.remedies import Remedy
     from muster.policy.taints import TaintPolicy

@@ -4,8 +4,3 @@ On a live hub, an API server asks these policies about each request. Here the re
 object: a new one creates, a changed one updates, one that is gone deletes. What is refused is an error at the object,
 which then keeps its last derived state; the others are decided all the same.
 """
-
-from muster.check.admission.judge import admit
-from muster.check.admission.messages import says_so
-
-__all__ = ["admit", "says_so"]

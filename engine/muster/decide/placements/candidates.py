@@ -20,7 +20,8 @@ from muster.model.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.facets import Facets
-from muster.policy.placements import ClusterView, Taint
+from muster.policy.placements.selectors import ClusterView
+from muster.policy.placements.tolerations import Taint
 
 
 def is_candidate(obj: Object) -> bool:

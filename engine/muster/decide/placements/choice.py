@@ -10,7 +10,9 @@ from muster.decide.placements.filters import Eligible, Tolerated, eligible, tole
 from muster.decide.placements.prioritizers import Surroundings, expiries, totals
 from muster.decide.placements.spread import spread_out
 from muster.model.ids import ObjectId
-from muster.policy.placements import Patience, Predicate, Request
+from muster.policy.placements.request import Request
+from muster.policy.placements.selectors import Predicate
+from muster.policy.placements.tolerations import Patience
 
 
 @dataclass(frozen=True)

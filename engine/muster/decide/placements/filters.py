@@ -11,8 +11,8 @@ from itertools import filterfalse
 from muster import cel
 from muster.decide.placements.candidates import Candidates
 from muster.policy.lazy import cost_share
-from muster.policy.placements import Patience, Predicate, Taint
-from muster.policy.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT
+from muster.policy.placements.selectors import Predicate
+from muster.policy.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Patience, Taint
 
 _NONE: frozenset[str] = frozenset()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.standing import Shard
 from muster.model.tree import Tree
-from muster.policy.placements import Request
+from muster.policy.placements.request import Request
 
 MOST_PER_DECISION = 100
 

@@ -8,8 +8,6 @@ from muster.model.finding import Finding
 from muster.policy.placements.request import Misconfigured, Request, read_request, wanted
 from muster.policy.placements.selectors import Predicate, compile_predicates
 
-__all__ = ["CompiledPlacement", "Misconfigured", "compile_placement"]
-
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlacement:
