@@ -7,7 +7,7 @@ import pytest
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.spread import spread_out
 from muster.policy.facets import Facets
-from muster.policy.placements.request import Spread
+from muster.policy.placements.spec import Spread
 
 
 class Labelled:

@@ -10,8 +10,8 @@ from muster.decide.placements.filters import Eligible, Tolerated, eligible, tole
 from muster.decide.placements.prioritizers import Surroundings, expiries, totals
 from muster.decide.placements.spread import spread_out
 from muster.model.ids import ObjectId
-from muster.policy.placements.request import Request
 from muster.policy.placements.selectors import Predicate
+from muster.policy.placements.spec import PlacementSpec
 from muster.policy.placements.tolerations import Patience
 
 
@@ -39,7 +39,7 @@ class Contest:
     """One Placement before the candidates of a run: what does not depend on time or on other Placements."""
 
     id: ObjectId
-    request: Request
+    spec: PlacementSpec
     candidates: Candidates
     eligible: Eligible
     standing: frozenset[str]
@@ -50,13 +50,13 @@ class Contest:
         cls,
         candidates: Candidates,
         id_: ObjectId,
-        request: Request,
+        spec: PlacementSpec,
         predicates: Iterable[Predicate],
         standing: frozenset[str],
     ) -> "Contest":
         """Apply sets and predicates; `standing` is what the last run chose."""
-        found = eligible(candidates, id_.namespace, request.cluster_sets, predicates, standing)
-        return cls(id_, request, candidates, found, standing, Patience(request.tolerations))
+        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, standing)
+        return cls(id_, spec, candidates, found, standing, Patience(spec.tolerations))
 
     @cached_property
     def kept(self) -> frozenset[str]:
@@ -67,7 +67,7 @@ class Contest:
     @cached_property
     def restless(self) -> bool:
         """Whether what others choose, or what stands, can change the choice."""
-        return self.request.limited
+        return self.spec.limited
 
     def choose(self, around: Surroundings, *, sticky: bool = False) -> Choice:
         """Choose. `sticky` ranks what stands before all else: the way out where choices chase each other for ever."""
@@ -75,17 +75,17 @@ class Contest:
         passing, room = found.passing, self._room(found)
         if room is None:
             return Choice(found, around, (), self.kept, self.kept.union(passing))
-        scores = totals(self.candidates, self.request.prioritizers, passing, around)
+        scores = totals(self.candidates, self.spec.prioritizers, passing, around)
         ranked = _ranked(passing, scores, found.avoided, around.standing if sticky else frozenset())
-        constraints = self.request.spread
+        constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
         return Choice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
 
     def _room(self, found: Tolerated) -> int | None:
         """How many may still be taken; None where all that pass are, whatever their rank."""
-        wanted = self.request.wanted
+        wanted = self.spec.wanted
         room = len(found.passing) if wanted is None else max(0, wanted - len(self.kept))
-        hard = any(constraint.hard for constraint in self.request.spread)
+        hard = any(constraint.hard for constraint in self.spec.spread)
         return None if room >= len(found.passing) and not hard else room
 
     def horizon(self, choice: Choice, others: Mapping[str, int]) -> datetime | None:
@@ -100,7 +100,7 @@ class Contest:
         if len(choice.selected - choice.kept) == len(choice.tolerated.passing):
             return certain
         turns = choice.tolerated.turns | set(ends.values())
-        turns |= expiries(self.candidates, self.request.prioritizers, choice.tolerated.passing)
+        turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
         ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
         for trial, instant in enumerate(ahead):
             then = Surroundings(others, choice.selected, instant)

@@ -73,9 +73,9 @@ def hold(fleet: Ruled, now: datetime, *, scored: bool = False) -> Contests:
     contests: list[Contest] = []
     for obj in fleet.of(PLACEMENT):
         compiled = fleet.compiled.placements.get(obj.id)
-        if compiled is not None and compiled.request is not None and not is_paused(obj):
+        if compiled is not None and compiled.spec is not None and not is_paused(obj):
             before = clusters_of(standing.get(obj.id, ()))
-            contests.append(Contest.of(candidates, obj.id, compiled.request, compiled.predicates, before))
+            contests.append(Contest.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
     scheduled = {contest.id for contest in contests}
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))

@@ -58,7 +58,7 @@ def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
 def _scheduled(chosen: Chosen, names: list[str]) -> tuple[Why, ...]:
     contest, choice = chosen.contest, chosen.choice
     passing = choice.tolerated.passing
-    given = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.request.prioritizers]
+    given = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.spec.prioritizers]
     by_name = {
         name: tuple(Score(p.name, p.weight, values[position]) for p, values in given)
         for position, name in enumerate(passing)

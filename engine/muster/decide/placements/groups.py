@@ -9,18 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.standing import Shard
 from muster.model.tree import Tree
-from muster.policy.placements.request import Request
+from muster.policy.placements.spec import PlacementSpec
 
 MOST_PER_DECISION = 100
 
 
-def shards_of(candidates: Candidates, placement: str, request: Request, selected: Iterable[str]) -> tuple[Shard, ...]:
+def shards_of(
+    candidates: Candidates, placement: str, spec: PlacementSpec, selected: Iterable[str]
+) -> tuple[Shard, ...]:
     """Return the PlacementDecisions of a choice; their names number through all groups."""
     names = sorted(selected)
-    length = request.group_length(len(names))
+    length = spec.group_length(len(names))
     shards: list[Shard] = []
     index = 0
-    for group, members in _groups(candidates, request, names):
+    for group, members in _groups(candidates, spec, names):
         for chunk in _chunks(members, length):
             for part in _chunks(chunk, MOST_PER_DECISION):
                 shards.append(Shard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
@@ -28,9 +30,9 @@ def shards_of(candidates: Candidates, placement: str, request: Request, selected
     return tuple(shards) or (Shard(f"{placement}-decision-1", "", 0, ()),)
 
 
-def _groups(candidates: Candidates, request: Request, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _groups(candidates: Candidates, spec: PlacementSpec, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     rest: Sequence[str] = names
-    for group in request.groups:
+    for group in spec.groups:
         members = candidates.labels.selected(group.labels) & candidates.claims.selected(group.claims)
         yield group.name, [name for name in rest if name in members]
         rest = [name for name in rest if name not in members]

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from muster.decide.placements.candidates import NO_SCORES, Candidates
 from muster.model.times import second_after
-from muster.policy.placements.request import BALANCE, CPU, MEMORY, STEADY, Prioritizer
+from muster.policy.placements.spec import BALANCE, CPU, MEMORY, STEADY, Prioritizer
 
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}

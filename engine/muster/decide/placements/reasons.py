@@ -36,7 +36,7 @@ def reason_of(chosen: Chosen, name: str) -> Reason:
         return Reason("taint", _taint(chosen, name))
     if name in choice.selected:
         return Reason("selected", "it passes, and there is room for it")
-    if contest.request.spread:
+    if contest.spec.spread:
         return Reason("spread", "others were taken before it to keep the topologies even")
     return Reason("limit", _limit(chosen, name))
 
@@ -66,7 +66,7 @@ def _no_set(chosen: Chosen) -> str:
 
 def _taint(chosen: Chosen, name: str) -> str:
     taint = chosen.choice.tolerated.refused[name]
-    if any(t.matches(*taint[:3]) for t in chosen.contest.request.tolerations):
+    if any(t.matches(*taint[:3]) for t in chosen.contest.spec.tolerations):
         return f"the toleration of its taint {taint} has ended"
     new = " and it was not chosen before" if taint.effect == NO_SELECT_IF_NEW else ""
     return f"its taint {taint} is not tolerated{new}"
@@ -74,7 +74,7 @@ def _taint(chosen: Chosen, name: str) -> str:
 
 def _limit(chosen: Chosen, name: str) -> str:
     choice = chosen.choice
-    wanted = f"only {chosen.contest.request.wanted} wanted"
+    wanted = f"only {chosen.contest.spec.wanted} wanted"
     if name in choice.tolerated.avoided:
         return f"{wanted}, and it has a PreferNoSelect taint that is not tolerated"
     return f"{wanted}, and others rank before it (it is number {choice.ranks[name]})"

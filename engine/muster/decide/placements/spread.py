@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from muster.decide.placements.candidates import Candidates
-from muster.policy.placements.request import Spread
+from muster.policy.placements.spec import Spread
 
 #: The topologies of one cell, one per constraint; None where the clusters have no such label or claim.
 Cell = tuple[str | None, ...]

@@ -55,17 +55,17 @@ def left_path(cluster: str) -> Path:
 
 def _scheduled(fleet: Fleet, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
     choice, contest = chosen.choice, chosen.contest
-    shards = shards_of(contests.candidates, id_.name, contest.request, choice.selected)
+    shards = shards_of(contests.candidates, id_.name, contest.spec, choice.selected)
     because = Because("placements", text=_summary(chosen))
     yield from _decisions(fleet, contests, id_, shards, because)
     yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
-    said = satisfied(contest.eligible, contest.request.cluster_sets, contest.request.wanted, len(choice.selected))
+    said = satisfied(contest.eligible, contest.spec.cluster_sets, contest.spec.wanted, len(choice.selected))
     yield from _conditions(fleet, id_, said, misconfigured(""), now)
     yield from _left(contests, id_, choice.selected, chosen)
 
 
 def _summary(chosen: Chosen) -> str:
-    found, wanted = chosen.contest.eligible, chosen.contest.request.wanted
+    found, wanted = chosen.contest.eligible, chosen.contest.spec.wanted
     passing = len(chosen.choice.tolerated.passing)
     asked = "all" if wanted is None else str(wanted)
     return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"

@@ -1,21 +1,21 @@
-"""One Placement, compiled: its request and predicates, or why it cannot be carried out."""
+"""One Placement, compiled: its spec and predicates, or why it cannot be carried out."""
 
 from dataclasses import dataclass
 
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.policy.placements.request import Misconfigured, Request, read_request, wanted
 from muster.policy.placements.selectors import Predicate, compile_predicates
+from muster.policy.placements.spec import Misconfigured, PlacementSpec, read_spec, wanted
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlacement:
-    """`request` is None where the Placement is misconfigured; `error` then says `<plugin>:<message>`."""
+    """`spec` is None where the Placement is misconfigured; `error` then says `<plugin>:<message>`."""
 
     wanted: int | None
     predicates: tuple[Predicate, ...] = ()
-    request: Request | None = None
+    spec: PlacementSpec | None = None
     error: str = ""
 
 
@@ -26,13 +26,13 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
     """
     number = wanted(obj.spec)
     try:
-        request = read_request(obj.spec)
+        spec = read_spec(obj.spec)
     except Misconfigured as error:
         return CompiledPlacement(number, error=str(error)), [_misconfigured(obj, error)]
     predicates, findings, message = compile_predicates(obj)
     if message:
         return CompiledPlacement(number, error=f"Predicate:{message}"), findings
-    return CompiledPlacement(number, predicates, request), findings
+    return CompiledPlacement(number, predicates, spec), findings
 
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:

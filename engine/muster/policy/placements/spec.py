@@ -60,7 +60,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PlacementSpec:
     """A Placement's spec. `wanted` None means every cluster that qualifies."""
 
     wanted: int | None
@@ -82,10 +82,10 @@ class Request:
         return size if 0 < size < selected else max(selected, 1)
 
 
-def read_request(spec: Tree) -> Request:
+def read_spec(spec: Tree) -> PlacementSpec:
     """Read a spec that its schema has accepted. Raises Misconfigured for what upstream refuses when it schedules."""
     strategy = mapping_at(spec, "decisionStrategy", "groupStrategy")
-    return Request(
+    return PlacementSpec(
         wanted=wanted(spec),
         cluster_sets=tuple(dig(spec, "clusterSets") or ()),
         tolerations=tuple(_tolerations(mappings_at(spec, "tolerations"))),
