@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Final
 
 from muster.model.decision import Because, Decision, Held, Path
 from muster.model.finding import Finding, Severity
@@ -11,10 +12,12 @@ from muster.model.source import Place
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree
 
+_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 def text_of(tree: Tree) -> str:
     """Return a tree as text, the same for the same."""
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    return _TEXT.encode(tree)
 
 
 def tree_of(text: str) -> Tree:

@@ -50,7 +50,7 @@ def _translated(obj: Object) -> Object:
     if "type" in spec:
         spec["type"] = _TODAY[spec["type"]]
     # The file says the same in both vocabularies, and who knows a policy by its file must not take one for the other.
-    parts = tuple(replace(part, source=replace(part.source, oid=f"{part.source.oid}+reconciled")) for part in obj.parts)
+    parts = tuple(replace(part, source=part.source._replace(oid=f"{part.source.oid}+reconciled")) for part in obj.parts)
     return replace(obj, body={**obj.body, "spec": spec}, parts=parts)
 
 

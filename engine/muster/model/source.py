@@ -29,8 +29,7 @@ class Place(NamedTuple):
         return f"{self.file}{numbers}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """One file of a snapshot.
 
     `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob
