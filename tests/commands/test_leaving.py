@@ -151,6 +151,44 @@ def test_requests_that_come_on_a_branch_are_approved_by_its_name(
     assert (approved(repo, muster) is not None) is counts
 
 
+SIGNED = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {policyParams: {csr-approval: {signers: [example.com/agents]}}}
+"""
+OWN_APPROVAL = """\
+apiVersion: muster.dev/v1alpha1
+kind: ConditionPolicy
+metadata: {name: csr-approval}
+spec:
+  target: {kind: CertificateSigningRequest}
+  type: Approved
+  matchConditions: [{name: never, expression: "false"}]
+  rules: [{name: never, status: "True", reason: Never}]
+"""
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    ("files", "signer", "counts"),
+    [
+        ({"fleet.yaml": SIGNED}, "example.com/agents", True),
+        ({"fleet.yaml": SIGNED}, "kubernetes.io/kube-apiserver-client", False),
+        ({"policies/own.yaml": OWN_APPROVAL}, "kubernetes.io/kube-apiserver-client", True),
+        ({"policies/own.yaml": OWN_APPROVAL}, "example.com/agents", False),
+    ],
+)
+def test_accepting_a_cluster_approves_what_goes_to_the_signers_that_the_policy_names(
+    files: dict[str, str], signer: str, counts: bool, repo: Repo, muster: Run, tmp_path: Path
+) -> None:
+    """The built-in policy's where the fleet's own says nothing of signers."""
+    repo.commit(files)
+    beat(repo, csr=request(tmp_path).replace("kubernetes.io/kube-apiserver-client", signer))
+    code, out, err = muster("accept", "--clusters", "a", "--repo", repo.path)
+    assert (code, "a-x: approved in" in out) == (0, counts), f"{out}{err}"
+
+
 @needs_openssl
 def test_a_request_for_another_cluster_is_not_approved_with_this_one(repo: Repo, muster: Run, tmp_path: Path) -> None:
     forged = request(tmp_path, "b").replace("cluster-name: b", "cluster-name: a")

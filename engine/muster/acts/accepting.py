@@ -16,7 +16,7 @@ from muster.fleet.objects import Object, by_type
 from muster.model.kinds import CSR, MANAGED_CLUSTER
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.policy.csr import is_of
+from muster.policy.csr import agent_signers, is_of
 
 _FIELD = ("spec", "hubAcceptsClient")
 
@@ -102,8 +102,9 @@ def _approve(draft: Draft, cluster: str) -> None:
 
     The word names the request that is meant: one that takes its place before the next run is not approved.
     """
+    signers = agent_signers(draft.fleet)
     for obj in draft.fleet.of(CSR):
-        if not is_of(obj, cluster) or any(type_ in by_type(_conditions(draft, obj)) for type_ in WORDS):
+        if not is_of(obj, cluster, signers) or any(type_ in by_type(_conditions(draft, obj)) for type_ in WORDS):
             continue
         home = next((part for part in obj.parts if not part.source.ref), None)
         path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"

@@ -9,9 +9,12 @@ import binascii
 from collections.abc import Mapping
 
 from muster.cel.types import STRING, Field, ListType, ObjectType
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object
 from muster.model.agentref import cluster_of
+from muster.model.kinds import CONDITION_POLICY
 from muster.model.tree import Tree, dig
 
 #: What policies see of one request.
@@ -28,6 +31,7 @@ REQUEST = ObjectType(
     },
 )
 _REQUEST = ("spec", "request")
+_APPROVAL = CONDITION_POLICY.id("csr-approval")
 _GROUP = "system:open-cluster-management:"
 
 
@@ -44,11 +48,18 @@ def decoded(obj: Object) -> Decoded:
     return {**content, "agentOf": agent_of(content), "ref": ref}
 
 
-def is_of(obj: Object, cluster: str) -> bool:
-    """Whether a request asks for what an agent of this cluster may have."""
+def agent_signers(fleet: Fleet) -> list[Tree]:
+    """Who signs for agents, as the approval policy in force says; the built-in one where that says nothing of it."""
+    in_force = (obj for obj in fleet.policies(CONDITION_POLICY) if obj.id == _APPROVAL)
+    named = (dig(obj.spec, "params", "signers") for obj in (*in_force, builtin_objects()[_APPROVAL]))
+    return next(signers for signers in named if isinstance(signers, list))
+
+
+def is_of(obj: Object, cluster: str, signers: list[Tree]) -> bool:
+    """Whether a request to one of these signers asks for what an agent of this cluster may have."""
     return (
         obj.labels.get(CLUSTER_NAME) == cluster
-        and obj.spec.get("signerName") == "kubernetes.io/kube-apiserver-client"
+        and obj.spec.get("signerName") in signers
         and decoded(obj)["agentOf"] == cluster
     )
 
