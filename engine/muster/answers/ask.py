@@ -4,15 +4,25 @@ The object's file may hold several documents: the first of a kind that policies 
 AdapterReports are `reports`. Without an object every name is allowed that the expression's text does not need.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from muster import cel
-from muster.fleet.objects import by_type
+from muster.fleet.leases import GRACE_FACTOR
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import DEFAULTS
-from muster.model.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE, Kind
+from muster.fleet.view import View
+from muster.model.decision import Because, Decision, Path
+from muster.model.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE
 from muster.model.tree import Tree, dig, mappings_at
+from muster.policy.adapters import Adapters
 from muster.policy.environments import Bounds, policy_environment
+from muster.policy.variables import Sight
+
+_BECAUSE = Because("file", text="taken for what a run would decide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,42 +35,63 @@ class Answer:
     warnings: tuple[cel.Issue, ...]
 
 
+@dataclass(frozen=True)
+class _FileSight(Sight):
+    """What a file says of its first object: Lease and reports beside it are the object's, whatever they are called."""
+
+    beside: Sequence[Object]
+
+    @cached_property
+    def leases(self) -> Mapping[str, Tree]:
+        """The file's Lease."""
+        found = [obj.body for obj in self.beside if obj.kind is LEASE]
+        return {cluster_of(self.beside[0]): found[0]} if found else {}
+
+    @cached_property
+    def adapters(self) -> Adapters:
+        """The file's reports; the adapters that made them are those that are required."""
+        reports = [obj.spec for obj in self.beside if obj.kind is ADAPTER_REPORT]
+        names = sorted({report["adapter"] for report in reports if "adapter" in report})
+        target = self.beside[0]
+        return Adapters({target.id: reports}, {target.kind: names}, {})
+
+
 def ask(expression: str, documents: list[Tree], now: datetime) -> Answer:
     """Check and evaluate an expression over the documents of a file.
 
     Raises `cel.CompileError` for an expression that is wrong for every object of its kind.
     """
-    kinds = [(kind_of_body(body), body) for body in documents]
-    target = next(((kind, body) for kind, body in kinds if kind not in (None, LEASE, ADAPTER_REPORT)), None)
-    environment = cel.Env()
-    variables: dict[str, object] = {"now": now}
-    if target is not None:
-        kind, self_ = target
-        assert kind is not None
-        environment = policy_environment((kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
-        conditions = by_type(mappings_at(self_, "status", "conditions"))
-        reports = [body["spec"] for kind, body in kinds if kind is ADAPTER_REPORT]
-        generation = dig(self_, "metadata", "generation")
-        variables |= {
-            "self": self_,
-            "lease": next((body for kind, body in kinds if kind is LEASE), {}),
-            "reported": conditions,
-            "previous": conditions,
-            "conditions": conditions,
-            "reports": reports,
-            "adapters": sorted({report["adapter"] for report in reports if "adapter" in report}),
-            "generation": generation if isinstance(generation, int) else 1,
-            "params": {},
-            "variables": {},
-            "fleet": {},
-        }
+    objects = sorted(_objects(documents), key=_is_beside)
+    clock, environment = cel.Clock(now), cel.Env()
+    variables: dict[str, object] = {}
+    if objects and not _is_beside(target := objects[0]):
+        environment = policy_environment((target.kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
+        known = {obj.id: obj for obj in reversed(objects)}
+        decided = {id_: _decided(obj) for id_, obj in known.items()}
+        view = View(known, {id_: obj.body for id_, obj in known.items()}, decided=decided)
+        variables = _FileSight(view, DEFAULTS, clock, GRACE_FACTOR, objects).base(target)
+        variables |= {"params": {}, "variables": {}}
+    variables["now"] = clock.now
     program = cel.compile(expression, environment)
-    return Answer(str(program.type or "dyn"), program.run(variables, trace=True), program.warnings)
+    return Answer(str(program.type or "dyn"), program.run(variables, clock=clock, trace=True), program.warnings)
 
 
-def kind_of_body(body: Tree) -> Kind | None:
-    """The kind of a document; None for one that the registry does not have."""
-    api_version, name = body.get("apiVersion"), body.get("kind")
-    if not isinstance(api_version, str) or not isinstance(name, str):
-        return None
-    return BY_GROUP_KIND.get((api_version.rpartition("/")[0], name))
+def _objects(documents: Iterable[Tree]) -> Iterator[Object]:
+    for body in documents:
+        kind = BY_GROUP_KIND.get((str(body.get("apiVersion")).rpartition("/")[0], str(body.get("kind"))))
+        if kind is not None:
+            name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+            yield Object(kind.id(str(name or ""), str(namespace or "")), body, ())
+
+
+def _is_beside(obj: Object) -> bool:
+    """Whether policies do not speak of such objects, but see them beside others."""
+    return obj.kind in (LEASE, ADAPTER_REPORT)
+
+
+def _decided(obj: Object) -> Mapping[Path, Decision]:
+    """What a run would have decided, as the object itself has it."""
+    conditions = by_type(mappings_at(obj.body, "status", "conditions"))
+    found: dict[Path, Tree] = {("status", "conditions", (type_,)): one for type_, one in conditions.items()}
+    found["metadata", "generation"] = dig(obj.body, "metadata", "generation")
+    return {path: Decision(obj.id, path, value, _BECAUSE) for path, value in found.items()}
