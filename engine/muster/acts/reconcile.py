@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from muster.acts.landing import find_tips, land
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
+from muster.engine.collector import without_collection
 from muster.engine.question import Question
 from muster.engine.state import State
 from muster.engine.warm import answer
@@ -67,7 +68,8 @@ def reconcile(
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
     for attempt in attempts:
-        done = _Attempt(repository, now, branch, remote, ears, back_in_time, state).make(attempt)
+        with without_collection():
+            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state).make(attempt)
         if done is not None:
             return done
     raise RepositoryError(

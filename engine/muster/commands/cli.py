@@ -4,6 +4,7 @@ A verb is one module with one click command named `command`, and one line in `VE
 their verb is called, so that the hook pays for nothing it does not use.
 """
 
+import gc
 import sys
 from importlib import import_module
 from keyword import iskeyword
@@ -81,8 +82,16 @@ def cli() -> None:
     """
 
 
+#: Verbs that go on until they are told to stop.
+_LASTING = frozenset(("watch", "heartbeat", "detect", "pulses"))
+
+
 def main() -> None:
     """Run `muster` and exit with its code. The one boundary at which errors become codes."""
+    if _LASTING.isdisjoint(sys.argv[1:2]):
+        # A process that answers and ends has no garbage worth looking for, and over a large fleet that takes a seventh
+        # of its time.
+        gc.disable()
     sys.exit(run(sys.argv[1:]))
 
 
