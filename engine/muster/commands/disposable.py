@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The folder of the states below the cache.
 STATES = "state"
+#: In place of a branch: what is staged, whatever branch it is for. The hook keeps a state of its own.
+STAGED = ".staged"
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path | None:
@@ -48,7 +50,7 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
     from muster.gitio.repository import common_directory
 
     if named := given or environ.get("MUSTER_STATE"):
-        return Path(named)
+        return Path(f"{named}{STAGED}" if branch == STAGED else named)
     directory = cache_directory(environ)
     if directory is None:
         return None
@@ -57,7 +59,7 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
 
 
 def open_state_of(
-    environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None
+    environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None = None
 ) -> "State | None":
     """Open the state of a fleet's branch; None where there can be none: then every run looks at the whole fleet."""
     from muster.engine.state import open_state

@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import base_of, snapshot_of
+
+if TYPE_CHECKING:
+    from muster.policy.ruled import Ruled
 
 
 @click.command()
@@ -45,18 +49,33 @@ def command(
     if touched and not any(map(is_read, names)):
         return 0
     with working("checking the fleet"):
-        snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
-        fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
-        fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
+        if touched and not base:
+            fleet, count = next_commit(repo)
+        else:
+            snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
+            fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+            count = len(fleet.objects)
+        if not fleet.partial:  # of a part it has been asked whether anything is gone
+            fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
     findings = touched_findings(fleet, names) if files or touched else fleet.sorted_findings()
     if output == "json":
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))
         return report(findings, quiet=True)
     code = report(findings)
     if not findings:
-        count = len(fleet.objects)
         click.echo(f"{count} object{'' if count == 1 else 's'}, no findings", err=True)
     return code
+
+
+def next_commit(repo: Path) -> "tuple[Ruled, int]":
+    """What the next commit holds, checked as far as what it touches matters to; and how many objects that are."""
+    from muster.commands.disposable import STAGED, open_state_of, use_cache
+    from muster.engine.staged import staged_fleet
+    from muster.gitio.repository import open_repository
+
+    use_cache(os.environ)
+    repository = open_repository(repo, os.environ)
+    return staged_fleet(repository, open_state_of(os.environ, repository, STAGED))
 
 
 def staged_files(repo: Path) -> tuple[str, ...]:

@@ -120,14 +120,14 @@ class Kept:
 
 def keep(
     fleet: Fleet,
-    context: "Context",
+    context: "Context | None",
     now: datetime,
     findings: Iterable[Finding],
     *,
     written: Collection[str],
     there: Sequence[Part],
 ) -> Kept:
-    """Return what is to be kept of all that a run looked at.
+    """Return what is to be kept of all that a run looked at; `context` is None where nothing was decided.
 
     `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
     one is looked at once more, as it is then.
@@ -211,7 +211,7 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in there or not there) else min(there, default=None)
 
 
-def _home(fleet: Fleet, context: "Context", name: str, gathered: _Gathered) -> Home:
+def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathered) -> Home:
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
@@ -220,7 +220,7 @@ def _home(fleet: Fleet, context: "Context", name: str, gathered: _Gathered) -> H
     text = text_of({
         "objects": [[list(obj.id), obj.body, put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
-        "disrupted": sorted(list(id_) for id_ in context.disrupted if id_ in ids),
+        "disrupted": sorted(list(id_) for id_ in (context.disrupted if context else ()) if id_ in ids),
     })  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(
@@ -238,6 +238,7 @@ def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], ga
     said = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
     found.update({f"type {type_}" for types in said for type_ in types})
     found["adapters"] = sum(ADAPTER_REPORT.has(id_) for id_ in ids)
+    found["objects"] = sum(id_ in fleet.objects for id_ in ids)
     found["derived"] = sum(id_ in fleet.texts for id_ in ids)
     found["held"] = len(gathered.held)
     return {name: count for name, count in sorted(found.items()) if count}

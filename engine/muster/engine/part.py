@@ -1,7 +1,7 @@
 """A part of a fleet, decided by itself: what changed and what is due, beside what stands of all else."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from enum import Enum
@@ -30,6 +30,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTERS, FLEET, Kind, is_cluster, kind_of
 from muster.model.locations import FOLDER
+from muster.model.snapshot import agents_of
 from muster.model.tree import Tree
 from muster.policy.lazy import cost_share
 from muster.policy.ruled import Ruled
@@ -42,10 +43,21 @@ class Reach(Enum):
     WIDE = "wide"
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A part of a fleet with what is wrong in it, and what is to be kept of that: see `Answer`."""
+
+    fleet: Ruled
+    kept: Kept
+    totals: Counter[str]
+    loose: tuple[Finding, ...]
+    gone: frozenset[int]
+
+
 @dataclass
 class Part:
     """A part of a fleet, decided: the `chosen` neighbourhoods, which grow until they hold all that lies in one file or
-    goes by one name with any of them."""
+    goes by one name with any of them. One that only checks `decides` nothing."""
 
     question: Question
     state: State
@@ -53,6 +65,7 @@ class Part:
     touched: Touched
     chosen: frozenset[int]
     reach: Reach
+    decides: bool = True
     known: Mapping[str, Known] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
     refs: tuple[AgentRef, ...] = ()
@@ -90,6 +103,32 @@ class Part:
             facts |= {name: self.facts[name] for name in ("lease floor", "holds")}
         looked_at = f"{len(kept.homes)} neighbourhoods, {self.reach.value}"
         return Answer(settled, facts, kept, self.chosen, looked_at)
+
+    def check(self, base: "Callable[[Collection[str]], Fleet | None]") -> Checked:
+        """Check, and decide nothing; `base` gives the same files as they were, for rules that speak of changes."""
+        question, state = self.question, self.state
+        while True:
+            self._close()
+            with question.snapshot(self.paths, self.refs) as snapshot:
+                self._snapshot, self._read = snapshot, assemble(snapshot)
+                if self._gather(self._read):
+                    break
+        beyond = replace(self._beyond(self._read), standing=self._standing)
+        require_record(self._read, ())
+        before = base(self.paths)
+        ruled = validate(replace(self._read, beyond=beyond), before)
+        if ruled.settings.obeyed and any(FLEET.has(id_) for id_ in ruled.broken):
+            raise WholeNeeded("the Fleet is broken")
+        require_record(ruled, ruled.findings)
+        there = before.parts if before is not None else ()
+        own = self._with_the_others(ruled).findings
+        kept = keep(ruled, None, question.now, self._own_findings(own), written=self.touched.labels, there=there)
+        totals = self._totals_of_others()
+        for home in kept.homes:
+            totals.update(home.totals)
+        if set(state.of_names(name for home in kept.homes for name in home.names)) - self.chosen:
+            raise WholeNeeded("a neighbourhood has a name of another")
+        return Checked(ruled, kept, totals, (*kept.loose, *self._loose), self.chosen)
 
     # -- what to look at
 
@@ -181,7 +220,7 @@ class Part:
     @cached_property
     def _summaries(self) -> Mapping[str, Summary]:
         """What stands, by neighbourhood."""
-        if self.reach is Reach.NEAR:
+        if self.reach is Reach.NEAR or not self.decides:
             return {}
         return {name: read_summary(text) for name, text in self.state.summaries(self.chosen)}
 
@@ -218,7 +257,7 @@ class Part:
         ruled = validate(replace(part, beyond=beyond))
         if ruled.settings.obeyed and any(FLEET.has(id_) for id_ in ruled.broken):
             raise WholeNeeded("the Fleet is broken")
-        ruled = hear(ruled, below.agents)
+        ruled = hear(ruled, agents_of(below))
         require_record(ruled, ())
         known = list(self._summaries.values())
         standing = {id_: obj for summary in known for id_, obj in summary.objects.items()}

@@ -1,7 +1,7 @@
 """What a run is asked, and where it has to look since the last one: at what changed, who spoke, and what is due."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from muster.engine.records import text_of
 from muster.gitio.agents import AgentRef
-from muster.gitio.changes import changed_paths
+from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.entries import LINK, SUBMODULE
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard
+from muster.gitio.index import IndexSnapshot
 from muster.gitio.paths import IGNORE_FILE, is_data
 from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository, is_ancestor
@@ -53,7 +54,9 @@ class Question:
         """The instant, in seconds since the epoch."""
         return int(self.now.timestamp())
 
-    def snapshot(self, only: Collection[str] | None = None, refs: Collection[AgentRef] | None = None) -> CommitSnapshot:
+    def snapshot(
+        self, only: Collection[str] | None = None, refs: Collection[AgentRef] | None = None
+    ) -> CommitSnapshot | IndexSnapshot:
         """The files to decide on; of the paths and refs named, where not all are looked at."""
         chosen = self.heard.refs if refs is None else tuple(refs)
         return CommitSnapshot(self.repository, self.commit, chosen, self.heard.agents, only)
@@ -79,9 +82,9 @@ class Touched:
         return bool(self.homes or self.unknown or self.names)
 
 
-def _changed_data(repository: Repository, old: str, new: str) -> Iterable[str]:
-    """The paths of data files that differ. WholeNeeded where more changed than what single files hold."""
-    for change in changed_paths(repository, old, new):
+def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
+    """The paths of data files among changes. WholeNeeded where more changed than what single files hold."""
+    for change in changes:
         if any(mode.encode() in (LINK, SUBMODULE) for mode in change.modes) or change.path == IGNORE_FILE:
             raise WholeNeeded("links, submodules or .musterignore changed")
         if is_data(change.path.encode("utf-8", "surrogateescape")):
@@ -106,7 +109,7 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     if facts["commit"] != question.commit:
         if not _follows(question, facts["commit"]):
             raise WholeNeeded("history was rewritten")
-        paths.update(_changed_data(question.repository, facts["commit"], question.commit))
+        paths.update(data_of(changed_paths(question.repository, facts["commit"], question.commit)))
     there, unknown = state.of_files(paths)
     homes |= there
     labels |= paths

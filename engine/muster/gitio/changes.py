@@ -34,6 +34,14 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Pa
     return tuple(sorted(_changes(listing.split(b"\0"))))
 
 
+def staged_changes(repository: Repository, commit: str) -> tuple[PathChange, ...]:
+    """Return what differs from a commit to the index, sorted by path."""
+    index = {"GIT_INDEX_FILE": str(repository.staged_index)}
+    listing = repository.git.output("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit,
+                                    env=index)  # fmt: skip
+    return tuple(sorted(_changes(listing.split(b"\0"))))
+
+
 def _changes(fields: list[bytes]) -> Iterator[PathChange]:
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         was, is_, old, new, _ = head.decode().split()

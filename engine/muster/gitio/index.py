@@ -1,6 +1,7 @@
 """The snapshot of the index: what is staged, for the pre-commit hook."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Self
 
@@ -8,7 +9,7 @@ from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import Entry, choose, matters
 from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES, printable
+from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, printable
 from muster.gitio.repository import Repository
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
@@ -33,9 +34,10 @@ class IndexSnapshot:
 
     commit: None = None
 
-    def __init__(self, repository: Repository) -> None:
-        """Read what is staged in `repository`."""
+    def __init__(self, repository: Repository, only: Collection[str] | None = None) -> None:
+        """Read what is staged in `repository`; of the paths `only`, where not all are looked at."""
         self._repository = repository
+        self._only = None if only is None else {os.fsencode(path) for path in (*only, IGNORE_FILE)}
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self.skipped: tuple[Skipped, ...] = ()
         self.ignored: tuple[SourceFile, ...] = ()
@@ -79,6 +81,8 @@ class IndexSnapshot:
             if not record:
                 continue
             head, _, path = record.partition(b"\t")
+            if self._only is not None and path not in self._only:
+                continue
             mode, oid, stage = head.split()
             entry = Entry(mode, oid.decode(), None, path)
             if not matters(entry):
