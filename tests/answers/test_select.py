@@ -1,11 +1,9 @@
-"""Objects by what a person types, and as a live hub takes them."""
+"""Objects by what a person types."""
 
 from datetime import datetime
-from typing import Any
 
 import pytest
 
-from muster.answers.exported import exported
 from muster.answers.memory import MemorySnapshot
 from muster.answers.select import UnknownKind, kinds_named, select
 from muster.engine.evaluate import evaluate_snapshot
@@ -72,25 +70,3 @@ def test_a_kind_that_is_none_has_a_nearest() -> None:
 def test_objects_by_kind_namespace_and_name(run: Run, target: str, found: list[str]) -> None:
     assert [f"{body['kind']}/{body['metadata']['name']}" for body in select(run, target)] == found
     assert select(run, None) == run.objects
-
-
-@pytest.mark.parametrize(
-    ("body", "left"),
-    [
-        ({"metadata": {"annotations": {"muster.dev/a": "x", "b": "y"}}}, {"metadata": {"annotations": {"b": "y"}}}),
-        ({"metadata": {"annotations": {"muster.dev/a": "x"}}}, {"metadata": {}}),
-        ({"status": {"muster": {}, "phase": "Up"}}, {"status": {"phase": "Up"}}),
-        ({"status": {"muster": {}}}, {}),
-        ({"status": None}, {"status": None}),
-    ],
-)
-def test_what_is_musters_own_stays_here(body: dict[str, Any], left: dict[str, Any]) -> None:
-    before = repr(body)
-    assert list(exported([{"apiVersion": "v1", **body}], own_kinds=False)) == [{"apiVersion": "v1", **left}]
-    assert repr(body) == before
-
-
-def test_objects_of_musters_own_kinds_go_only_where_they_are_asked_for() -> None:
-    own = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet"}
-    assert list(exported([own], own_kinds=False)) == []
-    assert list(exported([own], own_kinds=True)) == [own]

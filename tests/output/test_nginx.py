@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from muster.model.kinds import MULTI_CLUSTER_INGRESS
 from muster.output.endpoints import Backend, Route, Routing, Server
-from muster.output.load_balancers import load_balancer, load_balancers
 from muster.output.nginx import render
 from tests.agent.servers import http_server
 from tests.support.nginx import needs_nginx, nginx
@@ -57,13 +56,6 @@ server {
 }
 """
     )
-
-
-def test_the_register() -> None:
-    assert "nginx" in load_balancers()
-    assert load_balancer("nginx") is render
-    with pytest.raises(KeyError):
-        load_balancer("abacus")
 
 
 @needs_nginx
