@@ -6,7 +6,7 @@ from muster.fleet.acceptance import is_accepted, is_left_alone
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
-from muster.model.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER, is_cluster
+from muster.model.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER, is_cluster, of_kinds
 from muster.model.tree import dig, mapping_at
 from muster.policy.overrides import Override, override_of
 
@@ -24,7 +24,7 @@ def sound_override(view: View, id_: ObjectId) -> Override | None:
 
 def fleet_id(view: View) -> ObjectId:
     """The id of the Fleet whose status speaks for all clusters: the repository's, else the default one."""
-    own = sorted(id_ for id_ in view.objects if FLEET.has(id_))
+    own = sorted(of_kinds(view.objects, FLEET))
     return own[0] if own else FLEET.id(DEFAULT_FLEET)
 
 

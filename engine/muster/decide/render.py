@@ -31,10 +31,10 @@ class Rendered:
 
 def render(fleet: Fleet) -> Rendered:
     """Return every derived file of the fleet as decided."""
-    done = Rendered()
+    done, shards = Rendered(), fleet.settings.shards
     for id_ in sorted(fleet.decided.keys() - fleet.beyond.standing):
         try:
-            _render(fleet, id_, done)
+            _render(fleet, id_, shards, done)
         except UnwritableError as error:
             done.unwritable[id_] = str(error)
             done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
@@ -49,8 +49,8 @@ class _Named:
     id: ObjectId
 
 
-def _render(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
-    path = derived_path(id_, fleet.settings.shards)
+def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
+    path = derived_path(id_, shards)
     if id_ in fleet.texts:
         text = fleet.texts[id_]
     else:

@@ -15,7 +15,7 @@ from muster.engine.state import State
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
-from muster.model.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING
+from muster.model.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, of_kinds
 from muster.model.tree import Tree
 
 #: Findings that say something of many objects at once.
@@ -87,7 +87,7 @@ def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
         return "a file is not whole"
     if fleet.unheard or fleet.departed:
         return "not every agent's cluster is declared and heard"
-    if any(kind.has(id_) for id_ in fleet.objects for kind in _ADMISSION):
+    if of_kinds(fleet.objects, *_ADMISSION):
         return "the fleet has admission policies of its own"
     if any(found.code in _OF_MANY or is_fault(found) for found in findings):
         return "a finding speaks of many objects"

@@ -16,6 +16,7 @@ from muster.model.kinds import (
     REMEDY,
     TAINT_POLICY,
     Kind,
+    of_kinds,
 )
 from muster.model.tree import Tree, dig, mappings_at
 
@@ -75,7 +76,7 @@ class Deciders:
 
 def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
     """The objects of a kind by id, and those of the bundle that they do not replace."""
-    found = {id_: obj for source in (builtin_objects(), objects) for id_, obj in source.items() if kind.has(id_)}
+    found = {id_: source[id_] for source in (builtin_objects(), objects) for id_ in of_kinds(source, kind)}
     return (found[id_] for id_ in sorted(found))
 
 

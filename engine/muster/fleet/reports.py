@@ -12,7 +12,7 @@ from datetime import datetime
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, TARGETS, Kind
+from muster.model.kinds import ADAPTER_REPORT, TARGETS, Kind, of_kinds
 from muster.model.times import parse_time, try_time
 from muster.model.tree import Tree, dig, mappings_at
 
@@ -99,10 +99,8 @@ def _same_condition(stored: Tree, given: Tree) -> bool:
 def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
     found: dict[tuple[ObjectId, str], Accepted] = {}
-    for id_, body in view.previous.items():
-        if not ADAPTER_REPORT.has(id_):
-            continue
-        accepted = _read(id_, dig(body, "status", "muster"))
+    for id_ in of_kinds(view.previous, ADAPTER_REPORT):
+        accepted = _read(id_, dig(view.previous[id_], "status", "muster"))
         if accepted is None:
             continue
         key = (accepted.target, str(accepted.spec["adapter"]))
@@ -135,10 +133,8 @@ def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
 def accepted_by_target(view: View) -> Mapping[ObjectId, list[Tree]]:
     """The payloads that count as this run decided, by object, sorted by adapter: what expressions see as `reports`."""
     found: dict[ObjectId, list[Tree]] = {}
-    for id_, decisions in view.decided.items():
-        if not ADAPTER_REPORT.has(id_):
-            continue
-        decision = decisions.get(("status", "muster"))
+    for id_ in of_kinds(view.decided, ADAPTER_REPORT):
+        decision = view.decided[id_].get(("status", "muster"))
         if decision is None or decision.value is None:
             continue
         # What the reports stage decided is sound; what was kept of a broken object may be anything.

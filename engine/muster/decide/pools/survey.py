@@ -22,7 +22,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind
+from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind, of_kinds
 from muster.model.tree import Tree, dig, mapping_at
 
 _NO_STATUS: Tree = {}
@@ -99,8 +99,7 @@ def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
 
 def _ids(fleet: Fleet, kind: Kind) -> Iterator[ObjectId]:
     """Every object of a kind in the inputs or in the last run's derived part, sorted."""
-    ids = {id_ for ids in (fleet.objects, fleet.previous) for id_ in ids if kind.has(id_)}
-    return iter(sorted(ids))
+    return iter(sorted({*of_kinds(fleet.objects, kind), *of_kinds(fleet.previous, kind)}))
 
 
 def _declared(fleet: Fleet, id_: ObjectId) -> bool:

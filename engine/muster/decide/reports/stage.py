@@ -43,10 +43,10 @@ _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what becomes of every report, and since when the adapters' objects have their specs."""
     stored = remembered(view)
-    incoming = _by_adapter(view)
+    incoming, limits = _by_adapter(view), _limits(context.rules.settings)
 
     def judged(of: Reports) -> Iterator[Decision]:
-        situation = _situation(view, context, of.key[0], stored.get(of.key), now)
+        situation = _situation(view, context, limits, of.key[0], stored.get(of.key), now)
         yield from _of_adapter(view, incoming.get(of.key, []), situation)
 
     keys = sorted({*stored, *incoming})
@@ -128,7 +128,9 @@ def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, because, verdict.horizon)
 
 
-def _situation(view: View, context: Context, target: ObjectId, stored: Accepted | None, now: datetime) -> Situation:
+def _situation(
+    view: View, context: Context, limits: Limits, target: ObjectId, stored: Accepted | None, now: datetime
+) -> Situation:
     """What reports on an object are judged against. A broken object is at its last generation."""
     obj = view.objects.get(target)
     unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
@@ -137,7 +139,7 @@ def _situation(view: View, context: Context, target: ObjectId, stored: Accepted 
     since = None if generation is None else came_to_be(view, context, target, now)
     if stored is not None and since is not None and stored.time < since:
         stored = None  # it was about a predecessor
-    return Situation(str(target), cluster, generation, stored, now, _limits(context.rules.settings), since)
+    return Situation(str(target), cluster, generation, stored, now, limits, since)
 
 
 def _spec_changes(view: View, context: Context, now: datetime) -> Iterator[Decision]:
