@@ -1,0 +1,39 @@
+"""`muster test`: each case with what it missed, where it stands, and an exit code for CI."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.answers.test_policytest import POLICY
+from tests.commands.conftest import Run
+
+MISSING = POLICY.replace("reason: Fine}]\n        assertions", "reason: Other}]\n        assertions")
+UNSOUND = POLICY.replace("  cases:\n", "  case:\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "out", "err"),
+    [
+        (POLICY, 0, "passed  PolicyTest/mine: it says so\n1 passed, 0 failed\n", ""),
+        (MISSING, 1, "0 passed, 1 failed", ""),
+        (UNSOUND, 1, "", "did you mean 'cases'?"),
+        ("", 1, "", "no PolicyTest here; --builtin runs those of the built-in policies"),
+    ],
+)
+def test_it_says_what_held(text: str, code: int, out: str, err: str, muster: Run, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(text)
+    done = muster("test", "--repo", tmp_path)
+    assert (done[0], out in done[1], err in done[2]) == (code, True, True), done
+
+
+def test_what_failed_is_told_at_its_place(muster: Run, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(MISSING)
+    lines = muster("test", "--repo", tmp_path)[1].splitlines()
+    assert lines[0] == "FAILED  PolicyTest/mine: it says so"
+    assert lines[1].startswith("  policy.yaml:")
+    assert "Other" in lines[1]
+    code, out, _ = muster("test", "--repo", tmp_path, "-o", "json")
+    (told,) = json.loads(out)
+    assert (code, told["test"], told["case"], len(told["failures"])) == (1, "PolicyTest/mine", "it says so", 1)
+    assert lines[1] == f"  {told['place']}: {told['failures'][0]}"

@@ -1,0 +1,70 @@
+"""The tree of tests mirrors the source: what `acts/landing.py` promises is tested in `tests/acts/test_landing.py`.
+
+A module without a test of its own stands below, with the tests that it is tested through.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "engine/muster"
+THROUGH = {
+    "acts/accepting.py": "commands/test_edits.py",  # three verbs, one way of editing
+    "acts/tainting.py": "commands/test_edits.py",
+    "acts/claiming.py": "commands/test_claim.py",
+    "acts/dumps.py": "commands/test_import.py",  # what an import does shows in what is written
+    "acts/importing.py": "commands/test_import.py",
+    "acts/pool_secrets.py": "commands/test_import.py",
+    "acts/watch.py": "commands/test_watch.py",  # a real process that is sent signals
+    "agent/apiserver.py": "agent/test_heartbeat.py",  # an agent is one story with an API server and a hub
+    "agent/hub.py": "agent/test_heartbeat.py",
+    "agent/observer.py": "agent/test_heartbeat.py",
+    "agent/own_ref.py": "agent/test_heartbeat.py",
+    "agent/detector.py": "commands/test_detect.py",
+    "answers/listening.py": "e2e/test_hearing.py",  # clones, forks and remotes that do not answer
+    "commands/accept.py": "commands/test_edits.py",
+    "commands/demo.py": "docs/test_readme.py",
+    "commands/deny.py": "commands/test_edits.py",
+    "commands/disposable.py": "commands/test_cache.py",
+    "commands/exits.py": "commands/test_cli.py",
+    "commands/heartbeat.py": "agent/test_heartbeat.py",
+    "commands/init.py": "packaging/test_origin.py",  # what it lays down says where muster is installed from
+    "commands/options.py": "commands/test_cli.py",
+    "commands/origin.py": "packaging/test_origin.py",
+    "commands/outcome.py": "commands/test_cli.py",
+    "commands/plan.py": "commands/test_cli.py",
+    "commands/progress.py": "commands/test_cli.py",
+    "commands/pulses.py": "decide/pulses/test_pulses.py",
+    "commands/reading.py": "e2e/test_work_trees.py",
+    "commands/reconcile.py": "acts/test_reconcile.py",
+    "commands/release.py": "commands/test_claim.py",
+    "commands/render.py": "commands/test_cli.py",
+    "commands/source_lines.py": "packaging/test_origin.py",
+    "commands/taint.py": "commands/test_edits.py",
+    "commands/validate.py": "commands/test_validate_base.py",
+    "gitio/hearing.py": "e2e/test_hearing.py",
+    "gitio/ignoring.py": "commands/test_import.py",
+    "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour
+    "gitio/stored.py": "e2e/test_work_trees.py",  # git's filters and line ends, in every form of a checkout
+}
+
+
+def alone(room: str) -> Iterator[str]:
+    """The modules of a room without a test of their own."""
+    for path in sorted((SOURCE / room).rglob("*.py")):
+        where = path.relative_to(SOURCE)
+        if path.name not in ("__init__.py", "__main__.py"):
+            test = TESTS / where.parent / f"test_{path.stem.removesuffix('_')}.py"
+            if not test.exists():
+                yield where.as_posix()
+
+
+@pytest.mark.parametrize("room", ["acts", "agent", "answers", "commands", "gitio", "output"])
+def test_a_module_has_a_test_of_its_own_or_it_is_said_where_it_is_tested(room: str) -> None:
+    assert list(alone(room)) == sorted(where for where in THROUGH if where.startswith(f"{room}/"))
+
+
+def test_where_it_is_said_to_be_tested_there_are_tests() -> None:
+    assert [test for test in THROUGH.values() if not (TESTS / test).is_file()] == []
