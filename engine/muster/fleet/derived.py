@@ -5,8 +5,9 @@ one. Only transitions change files, because decisions carry no instant but that 
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
+from functools import cache
 from typing import TypeGuard
 
 from muster.fleet.merge import element_key
@@ -86,13 +87,22 @@ def in_order(body: Tree) -> Tree:
         section, _, name = dotted.partition(".")
         if _is_of_mappings(elements := (body.get(section) or {}).get(name)):
             keyed = (element if name == "conditions" else _keys_first(element, fields) for element in elements)
-            ordered = sorted(keyed, key=lambda e: [str(e.get(field) or "") for field in fields])
+            ordered = sorted(keyed, key=_by(fields))
             body[section] = {**body[section], name: ordered}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
         for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))
         if key in body
     }
+
+
+@cache
+def _by(fields: tuple[str, ...]) -> Callable[[Tree], list[str] | str]:
+    """What elements of a list with these key fields are sorted by."""
+    if len(fields) == 1:
+        (only,) = fields
+        return lambda element: str(element.get(only) or "")
+    return lambda element: [str(element.get(field) or "") for field in fields]
 
 
 def _sorted(section: Tree, *, keep_order: bool) -> Tree:

@@ -32,7 +32,9 @@ class Target:
 
     def selects(self, obj: Object) -> bool:
         """Whether the policy applies to an object of one of its kinds."""
-        return (not self.namespaces or obj.id.namespace in self.namespaces) and self.selector.matches(obj.labels)
+        if self.namespaces and obj.id.namespace not in self.namespaces:
+            return False
+        return not self.selector.requirements or self.selector.matches(obj.labels)
 
 
 @dataclass(frozen=True, slots=True)
