@@ -131,6 +131,26 @@ def _policy(scene: Scene) -> None:
     fleets.commit(scene.repository, {"policies/old.yaml": _POLICY.format(version="v1.21")})
 
 
+def _staged(scene: Scene) -> None:
+    """A clone in which the hook has run for one edited file, which then was edited once more."""
+    work = _work(scene)
+    scene.run(["git", "clone", "--quiet", str(scene.repository), str(work)])
+    for team in (1, 2):
+        path = f"{fleets.folder_of(0)}/cluster.yaml"
+        (work / path).write_text(fleets.cluster_text(0, team))
+        scene.run(["git", "-C", str(work), "add", path])
+        if team == 1:
+            scene.run(_hook(scene))
+
+
+def _work(scene: Scene) -> Path:
+    return scene.repository.parent / "work"
+
+
+def _hook(scene: Scene) -> list[str]:
+    return muster("validate", "--staged", "--touched", "--repo", str(_work(scene)))
+
+
 def _hundred(scene: Scene) -> range:
     return range(0, scene.clusters, max(1, scene.clusters // 100))[:100]
 
@@ -155,6 +175,7 @@ ROWS: tuple[Row, ...] = (
     Row("leases", _leases, _later(10), per="cold"),
     Row("unknown", _silent, _later(2), per="cold"),
     Row("policy", _policy, _later(1), per="cold"),
+    Row("hook", _staged, _hook, per="cold"),
 )
 
 

@@ -288,20 +288,19 @@ class State:
 
 
 def this_program() -> str:
-    """What tells one muster from another: its version, and when and how long its modules are."""
-    root = Path(__file__).resolve().parent.parent
-    seen = sorted(
-        (file.name, status.st_mtime_ns, status.st_size)
-        for folder in (*_folders(root), *map(str, (bundle_path("policies"), bundle_path("schemas"))))
-        for file in os.scandir(folder)
-        if file.name.endswith((".py", ".yaml", ".json")) and (status := file.stat())
-    )
-    return f"{__version__}:{hashlib.blake2b(repr(seen).encode(), digest_size=12).hexdigest()}"
+    """What tells one muster from another: what it says, file for file. When it was installed is no matter."""
+    digest = hashlib.blake2b(digest_size=12)
+    roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
+    for folder in (folder for root in roots for folder in _folders(root)):
+        for file in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if file.name.endswith((".py", ".yaml", ".json")):
+                digest.update(Path(file.path).read_bytes())
+    return f"{__version__}:{digest.hexdigest()}"
 
 
 def _folders(root: Path) -> Iterator[str]:
     for folder, inside, _ in os.walk(root):
-        inside[:] = [name for name in inside if name != "__pycache__"]
+        inside[:] = sorted(name for name in inside if name != "__pycache__")
         yield folder
 
 
