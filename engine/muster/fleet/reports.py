@@ -98,6 +98,10 @@ def _same_condition(stored: Tree, given: Tree) -> bool:
 
 def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
+    return view.once(_remembered)
+
+
+def _remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     found: dict[tuple[ObjectId, str], Accepted] = {}
     for id_ in of_kinds(view.previous, ADAPTER_REPORT):
         accepted = _read(id_, dig(view.previous[id_], "status", "muster"))

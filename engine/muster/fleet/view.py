@@ -63,7 +63,8 @@ class View:
         return {}
 
     def once(self, look_up: Callable[[Self], _T]) -> _T:
-        """Return what `look_up` finds in the objects and nowhere else: once for all views of the same objects."""
+        """Return what `look_up` finds in the objects, and in what the last run derived of them, and nowhere else: once
+        for all views of the same ones."""
         if look_up not in self._once:
             self._once[look_up] = look_up(self)
         return cast("_T", self._once[look_up])
