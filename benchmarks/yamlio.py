@@ -15,6 +15,7 @@ from muster.yamlio.edit import set_value
 from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 from muster.yamlio.positions import locate
+from muster.yamlio.shapes import SHAPES
 
 CALLS = 100
 FILE = b"""\
@@ -72,6 +73,7 @@ def main() -> None:
             "CSafeLoader": lambda: yaml.load(FILE, yaml.CSafeLoader),
             "events only": events,
             "load_documents": lambda: load_documents(FILE, "cluster.yaml"),
+            "known shape": lambda: SHAPES.load(FILE, "cluster.yaml"),
             "locate": lambda: locate(FILE, 0, field),
             "set_value": lambda: set_value(text, 0, field, "False"),
         },
