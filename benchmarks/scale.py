@@ -236,7 +236,10 @@ def main() -> None:
     given = parser.parse_args()
     by_name = {row.name: row for row in ROWS}
     chosen = given.rows.split(",") if given.rows else list(by_name)
-    rows = tuple(row for row in ROWS if row.name in {*chosen, *(by_name[name].per for name in chosen)})
+    wanted = set(chosen)
+    while more := {by_name[name].per for name in wanted} - wanted:
+        wanted |= more
+    rows = tuple(row for row in ROWS if row.name in wanted)
     before: dict[str, Cost] = {}
     for clusters in map(int, given.clusters.split(",")):
         print(f"{clusters} clusters, {given.placements} placements, the least of {given.repeats}")

@@ -34,10 +34,13 @@ _LINTS: tuple[_Lint, ...] = (
 )  # fmt: skip
 
 
-def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
+def validate(
+    fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = compile_policies
+) -> Ruled:
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
-    `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough.
+    `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
+    compiles them, or as many of them as are needed.
     """
     findings = list(fleet.findings)
     fleet, found, sound = _with_sound_reports(fleet)
@@ -48,7 +51,7 @@ def validate(fleet: Fleet, base: Fleet | None = None) -> Ruled:
     findings.extend(violations)
     broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
-    compiled = compile_policies(checked)
+    compiled = policies(checked)
     own = [*compiled.findings, *_own_findings(checked, compiled)]
     findings.extend(own)
     broken.update(errors_of(own))

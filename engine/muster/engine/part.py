@@ -9,14 +9,12 @@ from functools import cached_property
 
 from muster.check.validate import validate
 from muster.engine.answer import Answer, facts_of, require_record
-from muster.engine.evaluate import decide
 from muster.engine.homes import CONTEXT, Kept, Summary, keep, kind_name, read_summary
 from muster.engine.overlay import Overlay
 from muster.engine.question import Question, Touched, WholeNeeded, default_home
 from muster.engine.records import get_findings
 from muster.engine.rest import rest_wakes
 from muster.engine.run import Run
-from muster.engine.settle import settle_by
 from muster.engine.settled import Files
 from muster.engine.state import File, Known, State
 from muster.fleet.assemble import assemble
@@ -32,6 +30,7 @@ from muster.model.kinds import ALL, CLUSTERS, FLEET, Kind, is_cluster, kind_of
 from muster.model.locations import FOLDER
 from muster.model.snapshot import agents_of
 from muster.model.tree import Tree
+from muster.policy.compiling import compile_remedies
 from muster.policy.lazy import cost_share
 from muster.policy.ruled import Ruled
 
@@ -73,6 +72,8 @@ class Part:
 
     def answer(self) -> Answer | None:
         """Decide; None where it turns out that more has to be looked at (`chosen`, then)."""
+        from muster.engine.settle import settle_by
+
         question, state = self.question, self.state
         self._close()
         with question.snapshot(self.paths, self.refs) as snapshot:
@@ -116,7 +117,7 @@ class Part:
         beyond = replace(self._beyond(self._read), standing=self._standing)
         require_record(self._read, ())
         before = base(self.paths)
-        ruled = validate(replace(self._read, beyond=beyond), before)
+        ruled = validate(replace(self._read, beyond=beyond), before, compile_remedies)
         if ruled.settings.obeyed and any(FLEET.has(id_) for id_ in ruled.broken):
             raise WholeNeeded("the Fleet is broken")
         require_record(ruled, ruled.findings)
@@ -272,6 +273,8 @@ class Part:
             published=question.remembered.memory,
             beyond=beyond,
         )
+        from muster.engine.evaluate import decide
+
         run = decide(fleet, question.now.astimezone(UTC).replace(microsecond=0), restless, question.commit)
         return replace(run, fleet=self._with_the_others(run.fleet))
 

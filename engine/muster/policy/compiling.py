@@ -52,6 +52,13 @@ def compile_policies(fleet: Fleet) -> Compiled:
     return Compiled(tuple(ordered), taints, tuple(findings), remedies, pulses=pulses)
 
 
+def compile_remedies(fleet: Fleet) -> Compiled:
+    """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
+    findings: list[Finding] = []
+    remedies = tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
+    return Compiled((), (), tuple(findings), remedies)
+
+
 def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement], list[Finding]]:
     """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
     findings: list[Finding] = []
