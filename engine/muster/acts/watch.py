@@ -133,8 +133,9 @@ class Watcher:
             return None
 
     def _tell(self, done: Reconciled) -> None:
-        if self._verbose and done.instant.note:
-            self.say(f"{format_time(done.settled.last.now)} {done.instant.note}")
+        for line in (f"looked at {done.looked_at}", done.instant.note) if self._verbose else ():
+            if line:
+                self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.left_behind:

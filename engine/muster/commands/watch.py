@@ -23,7 +23,8 @@ from muster.commands.disposable import open_state_of, use_cache
 @click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
               help="How often to fetch from the remote; without --push, agents' refs alone.")  # fmt: skip
 @options.offline_option
-@click.option("-v", "--verbose", is_flag=True, help="Say so where is decided as of another instant than the clock's.")
+@click.option("-v", "--verbose", is_flag=True,
+              help="Say how much was looked at, and as of when where that is not the present.")  # fmt: skip
 @options.sink_option
 @options.state_option
 def command(
