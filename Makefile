@@ -25,7 +25,7 @@ layers: $(STAMP)
 
 # A file's tests stay together: they share what is dear to set up.
 pytest: $(STAMP) servers
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=
 
 # What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate. Log records are not
 # collected: they hold on to whole fleets.
