@@ -1,6 +1,6 @@
 """What history says of the last run: the files as it read them, and what was allowed since."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,8 @@ def past(repo: Repo, *, uncommitted: bool = False) -> History:
     return History(open_repository(repo.path, repo.environ), repo.tip(), uncommitted=uncommitted)
 
 
-def texts(files: Iterable[SourceFile]) -> dict[str, bytes]:
-    return {file.path: file.read() for file in files}
+def texts(files: Mapping[str, Sequence[SourceFile]]) -> dict[str, list[bytes]]:
+    return {path: [file.read() for file in versions] for path, versions in files.items()}
 
 
 def blob(repo: Repo, path: str) -> str:
@@ -39,25 +39,42 @@ def test_files_as_the_last_run_read_them(repo: Repo) -> None:
     repo.commit({A: "a: 2\n", B: None, "clusters/c.yaml": "c: 1\n"})
     history = past(repo)
     assert history.commit == repo.tip("HEAD~1")
-    before = history.before(A, blob(repo, A))
-    assert before is not None
-    assert before.read() == b"a: 1\n"
-    assert history.before(A, first) is None
-    assert history.before("clusters/c.yaml") is None
+    assert texts(history.before((A, B, "clusters/c.yaml", "clusters/d.yaml"))) == {
+        A: [b"a: 2\n", b"a: 1\n"], B: [b"b: 1\n"], "clusters/c.yaml": [b"c: 1\n"],
+    }  # fmt: skip
     assert history.had(A, first)
     assert not history.had(A, blob(repo, A))
-    assert texts(history.changed({A: blob(repo, A)})) == {A: b"a: 1\n", B: b"b: 1\n"}
-    assert texts(history.changed({A: first})) == {B: b"b: 1\n"}
-    assert texts(history.below("clusters")) == {A: b"a: 1\n", B: b"b: 1\n"}
-    assert texts(history.below("derived")) == {}
+    everything = texts(history.before((A, B, "clusters/c.yaml")))
+    assert texts(history.below("clusters")) == texts(history.below("")) == everything
+    assert texts(history.below("derived")) == texts(history.below("cluster")) == {}
+
+
+def test_every_version_since_the_last_run_counts_newest_first(repo: Repo) -> None:
+    for text in ("a: 2\n", None, "a: 3\n", "a: 1\n"):
+        repo.commit({A: text})
+    assert texts(past(repo).before((A,))) == {A: [b"a: 1\n", b"a: 3\n", b"a: 2\n", b"a: 1\n"]}
+
+
+def test_a_version_that_was_ignored_when_it_was_committed_was_not_read(repo: Repo) -> None:
+    repo.commit({".musterignore": "clusters/\n", A: "a: 2\n"})
+    repo.commit({A: "a: 3\n"})
+    repo.commit({".musterignore": None, A: "a: 4\n"})
+    assert texts(past(repo).before((A,))) == {A: [b"a: 4\n", b"a: 1\n"]}
+
+
+def test_what_a_merge_brought_is_a_version(repo: Repo) -> None:
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.commit({A: "a: 2\n"})
+    repo.commit({A: "a: 3\n"})
+    repo.git("checkout", "--quiet", "-")
+    repo.commit({B: "b: 2\n"})
+    repo.git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    assert texts(past(repo).before((A,))) == {A: [b"a: 3\n", b"a: 1\n"]}
 
 
 def test_what_lies_on_top_of_the_head_is_compared_with_the_head_too(repo: Repo) -> None:
     repo.commit({"clusters/c.yaml": "c: 1\n"})
-    committed, staged = past(repo), past(repo, uncommitted=True)
-    assert committed.before("clusters/c.yaml") is None
-    assert staged.before("clusters/c.yaml") is not None
-    assert "clusters/c.yaml" in texts(staged.changed({A: blob(repo, A), B: blob(repo, B)}))
+    assert texts(past(repo, uncommitted=True).before(("clusters/c.yaml",))) == {"clusters/c.yaml": [b"c: 1\n"]}
 
 
 def test_before_the_first_run_there_was_none(tmp_path: Path) -> None:
@@ -66,7 +83,7 @@ def test_before_the_first_run_there_was_none(tmp_path: Path) -> None:
     repo.commit({A: "a: 1\n"}, "Quote\n\nMuster-Source: " + "0" * 40)
     history = past(repo)
     assert (history.commit, history.lingers, history.allowances) == ("", False, ())
-    assert list(history.changed({})) == []
+    assert history.below("") == {}
 
 
 def test_a_slip_is_compared_with_the_run_before_it_however_many_follow(repo: Repo) -> None:
@@ -76,7 +93,7 @@ def test_a_slip_is_compared_with_the_run_before_it_however_many_follow(repo: Rep
                     f"Run\n\nMuster-Source: {repo.tip()}\nMuster-Whole: {whole}")  # fmt: skip
     history = past(repo)
     assert (history.commit, history.lingers) == (whole, True)
-    assert history.before(A, blob(repo, A)) is not None
+    assert texts(history.before((A,))) == {A: [b"broken 1\n", b"broken 0\n", b"a: 1\n"]}
 
 
 @pytest.mark.parametrize("whole", ["nonsense", "0" * 40, ""])

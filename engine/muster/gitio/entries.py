@@ -51,7 +51,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
     data: by its name, because it points at a directory with data in it, or because it points outside.
     """
     kept = [entry for entry in entries if matters(entry)]
-    ignored, skipped = _read_ignored(kept, objects)
+    ignored, skipped = read_ignored(kept, objects)
     chosen: list[tuple[str, str]] = []
     links: list[tuple[str, str]] = []
     named: list[tuple[str, str]] = []
@@ -101,7 +101,8 @@ def _obstacle(entry: Entry) -> tuple[str, str] | None:
     return None
 
 
-def _read_ignored(entries: Sequence[Entry], objects: Objects) -> tuple[Ignored, list[Skipped]]:
+def read_ignored(entries: Sequence[Entry], objects: Objects) -> tuple[Ignored, list[Skipped]]:
+    """Return what the root's `.musterignore` among `entries` names, and what is wrong with it."""
     for entry in entries:
         if entry.path == _IGNORE_PATH:
             if entry.mode in (LINK, SUBMODULE) or entry.size is None or entry.size > MAX_IGNORE_BYTES:

@@ -1,12 +1,13 @@
-"""What git's history says of the last run: the files as it read them, and what the commits since then allow.
+"""What git's history says of the last run: the files as it read them and since, and what the commits since then allow.
 
-The last run is the newest commit with the trailer `Muster-Source`. Where a run found a file in which something was lost
-or could not be read, its commit also says, as `Muster-Whole`, at which one every file was whole: a slip that is not
-mended is compared with that one, however many runs come after it.
+The last run is the newest commit with the trailer `Muster-Source`. Those that came after it and had nothing to commit
+left no trace, but may have read every version of a file that the branch had since. Where a run found a file in which
+something was lost or could not be read, its commit also says, as `Muster-Whole`, at which one every file was whole: a
+slip that is not mended is compared with that one, and what came since, however many runs come after it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final
 
@@ -16,6 +17,7 @@ from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, is_ancestor
 from muster.gitio.trees import list_tree
+from muster.gitio.versions import Versions
 from muster.model.source import SourceFile
 
 #: The commit that a run evaluated; the commit at which every file was whole; how many clusters may be removed.
@@ -28,6 +30,9 @@ _LOG: Final = ("-c", "log.showSignature=false", "-c", "trailer.separators=:", "l
 _DERIVED: Final = "derived"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_COMMITS: Final = 10_000
+
+#: The ids of what was at each path, newest first.
+_Listing = Mapping[str, Sequence[str]]
 
 
 def history_of(repository: Repository) -> "History | None":
@@ -66,43 +71,36 @@ class History:
         told = listing.decode(errors="replace").replace("\0", "\n").splitlines()
         return tuple(text for line in told if (text := line.strip()))
 
-    def before(self, path: str, oid: str = "") -> SourceFile | None:
-        """Return the file at `path` as it was read then; None where none was, or one of the same id."""
-        for files in self._trees:
-            if (found := files.get(path)) is not None:
-                return None if found == oid else self._file(path, found)
-        return None
+    def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
+        """Return what was read at these paths then and since, newest first; nothing for one at which nothing was."""
+        return self._versions(set(paths).__contains__, paths)
+
+    def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
+        """Return the same of every file under a folder; an empty one is the root."""
+        prefix = f"{folder}/" if folder else ""
+        return self._versions(lambda path: path.startswith(prefix), (folder,))
 
     def had(self, path: str, oid: str) -> bool:
-        """Return whether the last run read a file of this id there."""
-        return any(files.get(path) == oid for files in self._trees[:1])
+        """Return whether a file of this id was read there then."""
+        return self._trees[1].get(path) == (oid,)
 
-    def changed(self, files: Mapping[str, str]) -> Iterator[SourceFile]:
-        """Yield the files that were read then and are not among `files`, id by path, as they were."""
-        seen: set[str] = set()
-        for tree in self._trees:
-            for path, oid in tree.items():
-                if path not in seen and files.get(path) != oid:
-                    yield self._file(path, oid)
-                seen.add(path)
-
-    def below(self, folder: str) -> Iterator[SourceFile]:
-        """Yield every file that was read under a folder then."""
-        for files in self._trees[:1]:
-            for path, oid in files.items():
-                if path.startswith(f"{folder}/"):
-                    yield self._file(path, oid)
-
-    def _file(self, path: str, oid: str) -> SourceFile:
-        return SourceFile(path, oid, partial(self._objects.blob, oid))
+    def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
+        newest, then = self._trees
+        found: dict[str, list[SourceFile]] = {}
+        for listing in (newest, self._since.of(paths) if self._since else {}, then):
+            for path in filter(wanted, listing):
+                versions = found.setdefault(path, [])
+                for oid in listing[path]:
+                    if not versions or versions[-1].oid != oid:
+                        versions.append(SourceFile(path, oid, partial(self._objects.blob, oid)))
+        return found
 
     @cached_property
     def _runs(self) -> tuple[str, str]:
         """The commit of the last run, and of the last that found every file whole; empty where there is none."""
-        git = self._repository.git
-        if git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}:{_DERIVED}") is None:
-            return "", ""  # nothing was ever derived
-        found = git.output(
+        if not self._ran:
+            return "", ""
+        found = self._repository.git.output(
             *_LOG, "--max-count=1", "--extended-regexp", f"--grep=^{SOURCE}: [0-9a-f]{{40,64}}$",
             f"--format=%H%n%(trailers:key={WHOLE},valueonly)", self._head, "--",
         ).decode(errors="replace").split()  # fmt: skip
@@ -120,10 +118,25 @@ class History:
             return False  # the history was cut off before it
 
     @cached_property
-    def _trees(self) -> tuple[dict[str, str], ...]:
-        """The files that were read, by path: at the last run and, where that is past too, at the head."""
-        commits = dict.fromkeys(commit for commit in (self.commit, self._head if self._uncommitted else "") if commit)
-        return tuple(dict(choose(self._entries(commit), self._objects).chosen) for commit in commits)
+    def _ran(self) -> bool:
+        """Whether anything was ever derived."""
+        git = self._repository.git
+        return git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}:{_DERIVED}") is not None
+
+    @cached_property
+    def _since(self) -> Versions | None:
+        """The versions since that commit, or in what history there is where it was cut off; None before the first."""
+        return Versions(self._repository, self._objects, self.commit, self._head) if self._ran else None
+
+    @cached_property
+    def _trees(self) -> tuple[_Listing, _Listing]:
+        """The files that were read, by path: at the head, where that is past too, and at that commit."""
+        then = self._tree(self.commit) if self.commit else {}
+        head = self._tree(self._head) if self._uncommitted and self._head != self.commit else {}
+        return head, then
+
+    def _tree(self, commit: str) -> _Listing:
+        return {path: (oid,) for path, oid in choose(self._entries(commit), self._objects).chosen}
 
     def _entries(self, commit: str) -> Iterator[Entry]:
         """What people wrote: not what was derived from it."""

@@ -8,7 +8,7 @@ from muster.gitio.entries import Entry
 from muster.gitio.repository import Repository
 
 #: So many paths are asked for with one command line.
-_AT_ONCE: Final = 400
+AT_ONCE: Final = 400
 
 
 def list_tree(repository: Repository, commit: str, only: Iterable[str] | None = None) -> Iterator[Entry]:
@@ -17,8 +17,8 @@ def list_tree(repository: Repository, commit: str, only: Iterable[str] | None = 
         yield from _entries(repository.git.output("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
         return
     paths = sorted({path.encode("utf-8", "surrogateescape") for path in only})
-    for start in range(0, len(paths), _AT_ONCE):
-        named = map(os.fsdecode, paths[start : start + _AT_ONCE])
+    for start in range(0, len(paths), AT_ONCE):
+        named = map(os.fsdecode, paths[start : start + AT_ONCE])
         yield from _entries(repository.git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *named))
 
 

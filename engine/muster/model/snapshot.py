@@ -4,7 +4,7 @@ A commit, the index (what is staged), a work tree or a plain directory all look 
 implementations live in `muster.gitio`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -43,10 +43,13 @@ class Agents:
 
 
 class Past(Protocol):
-    """What history says of the last run: the files that it read, and what the commits since then allow.
+    """What history says of the last run: the files that it read, what they were since, and what commits since allow.
 
-    A snapshot has one as its attribute `past` where there is such a history: not in a plain directory, nor where the
-    history was cut off before the last run. Asking may cost git processes: it is asked only where something is missed.
+    The last run is the last that committed something. Others may have come after it and read what was committed since:
+    so every version of a file since then counts as read.
+    A snapshot has one as its attribute `past` where there is a history: not in a plain directory. Where it was cut off
+    before the last run, it says what there is. Asking may cost git processes: it is asked only where something is in
+    doubt.
     """
 
     @property
@@ -61,17 +64,17 @@ class Past(Protocol):
     def allowances(self) -> tuple[str, ...]:
         """What the trailers `Muster-Allow-Removal` of the commits since the last run say, oldest first."""
 
-    def before(self, path: str, oid: str = "") -> SourceFile | None:
-        """Return the file at `path` as the last run read it; None where it read none there, or one of the same id."""
+    def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
+        """Return each of the files at `paths` as the last run read it and as it was since, newest first.
+
+        The newest may be as it is now. A path at which there was no file, or none that was read, has no entry.
+        """
+
+    def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
+        """Return the same of every file under a folder; the empty one is the root."""
 
     def had(self, path: str, oid: str) -> bool:
         """Return whether the last run read a file of this id there."""
-
-    def changed(self, files: Mapping[str, str]) -> Iterator[SourceFile]:
-        """Yield the files that the last run read and that are not among `files` (id by path) as they were."""
-
-    def below(self, folder: str) -> Iterator[SourceFile]:
-        """Yield every file that the last run read under a folder."""
 
 
 class Author(NamedTuple):

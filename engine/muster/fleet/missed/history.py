@@ -1,6 +1,6 @@
-"""What files held at the last run, as its tree says: what of that is nowhere any more is kept."""
+"""What files held at the last run or since, as history says: what of that is nowhere any more is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from muster.fleet.heard import is_report
 from muster.fleet.missed.search import Search, read_again
@@ -8,38 +8,64 @@ from muster.fleet.reading import Reading, Suspect
 from muster.model.snapshot import Past, Skipped
 from muster.model.source import SourceFile
 
+#: So many versions of a file are read.
+_MOST_VERSIONS = 100
+
 
 def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
-    """Compare each file in doubt with what the last run read there."""
-    for suspect in search.reading.suspects:
-        before = past.before(suspect.source.path, suspect.source.oid)
-        if before is None:
-            continue
-        then = read_again(before)
-        if state := _state(suspect, then):
-            search.keep(before.path, state, search.lost(then), certain=True)
-    for source in ignored:
-        if (before := past.before(source.path)) is not None:
-            search.keep(source.path, "ignored", search.lost(read_again(before)), certain=True)
+    """Compare each file in doubt with what it held before."""
+    suspects = {suspect.source.path: suspect for suspect in search.reading.suspects}
+    ignored_paths = [source.path for source in ignored]
+    before = past.before([*suspects, *ignored_paths])
+    for path, suspect in suspects.items():
+        if versions := _earlier(before.get(path, ()), suspect.source.oid):
+            then = _held(versions)
+            if state := _state(suspect, then):
+                search.keep(path, state, search.lost(then), certain=True)
+    for path in ignored_paths:
+        if path in before:
+            search.keep(path, "ignored", search.lost(_held(before[path])), certain=True)
     for skip in left_out:
-        there = past.before(skip.path)
-        for before in (there,) if there is not None else past.below(skip.path):
-            search.keep(before.path, skip.reason, search.lost(read_again(before)), certain=True)
+        there = past.before((skip.path,)) or past.below(skip.path)
+        for path, versions in there.items():
+            search.keep(path, skip.reason, search.lost(_held(versions)), certain=True)
 
 
 def accounted_for(search: Search, past: Past | None) -> bool:
     """Keep what may be in files that do not say what they hold; False where that is not to be told."""
     if past is None or not past.commit:
         return False
-    changed = {path for path, oid in search.unclear.items() if not oid or not past.had(path, oid)}
-    if not changed:
+    before = past.before(search.unclear)
+    if all(past.had(path, oid) and len(before[path]) == 1 for path, oid in search.unclear.items()):
         return True  # nothing can have moved into them
-    for before in past.changed(search.reading.files):
-        then = read_again(before)
-        if then.unclear:
-            return False
-        search.broken.update(id_ for id_ in search.lost(then) if not is_report(id_))
+    for path, versions in past.below("").items():
+        if earlier := _earlier(versions, search.reading.files.get(path, "")):
+            then = _held(earlier)
+            if then.unclear:
+                return False
+            search.broken.update(id_ for id_ in search.lost(then) if not is_report(id_))
     return True
+
+
+def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
+    """The versions of a file before the one that it has now."""
+    return versions[1:] if versions and versions[0].oid == oid else versions
+
+
+def _held(versions: Sequence[SourceFile]) -> Reading:
+    """What a file held: what its newest version does and, where that was a slip itself, those before it."""
+    readings = []
+    for version in versions[:_MOST_VERSIONS]:
+        readings.append(read_again(version))
+        if not readings[-1].suspects and not readings[-1].slipped:
+            break
+    then = readings.pop()
+    for later in reversed(readings):
+        if later.slipped or any(_state(suspect, then) for suspect in later.suspects):
+            then.parts.extend(later.parts)
+        else:
+            then = later
+    return then
 
 
 def _state(suspect: Suspect, then: Reading) -> str:

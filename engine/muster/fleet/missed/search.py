@@ -69,7 +69,7 @@ class Search:
 
     def keep(self, file: str, state: str, ids: Iterable[ObjectId], *, certain: bool) -> None:
         """Keep what a file held, or may have held."""
-        lost = sorted(ids)
+        lost = sorted(set(ids))
         # Nobody but those who report say anything of a report: a lost one counts as not sent.
         self.broken.update(id_ for id_ in lost if not is_report(id_))
         if lost and not (state == "broken" and file in self.told):
