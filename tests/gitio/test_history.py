@@ -55,23 +55,6 @@ def test_every_version_since_the_last_run_counts_newest_first(repo: Repo) -> Non
     assert texts(past(repo).before((A,))) == {A: [b"a: 1\n", b"a: 3\n", b"a: 2\n", b"a: 1\n"]}
 
 
-def test_a_version_that_was_ignored_when_it_was_committed_was_not_read(repo: Repo) -> None:
-    repo.commit({".musterignore": "clusters/\n", A: "a: 2\n"})
-    repo.commit({A: "a: 3\n"})
-    repo.commit({".musterignore": None, A: "a: 4\n"})
-    assert texts(past(repo).before((A,))) == {A: [b"a: 4\n", b"a: 1\n"]}
-
-
-def test_what_a_merge_brought_is_a_version(repo: Repo) -> None:
-    repo.git("checkout", "--quiet", "-b", "topic")
-    repo.commit({A: "a: 2\n"})
-    repo.commit({A: "a: 3\n"})
-    repo.git("checkout", "--quiet", "-")
-    repo.commit({B: "b: 2\n"})
-    repo.git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
-    assert texts(past(repo).before((A,))) == {A: [b"a: 3\n", b"a: 1\n"]}
-
-
 def test_what_lies_on_top_of_the_head_is_compared_with_the_head_too(repo: Repo) -> None:
     repo.commit({"clusters/c.yaml": "c: 1\n"})
     assert texts(past(repo, uncommitted=True).before(("clusters/c.yaml",))) == {"clusters/c.yaml": [b"c: 1\n"]}
