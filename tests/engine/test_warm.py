@@ -74,6 +74,21 @@ def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.Mo
         live(living, state, 1)
 
 
+def test_an_empty_commit_lets_a_held_removal_go(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 8, 8), state_in(tmp_path)
+    files: dict[str, str | None] = {}
+    for happening in (living.nothing, living.nothing, living.many_leave, living.nothing, living.a_word_that_they_may):
+        happening()
+        asked = living.question()
+        found = answer(asked, state)
+        with asked.snapshot() as snapshot:
+            assert told(found.settled) == told(settle(snapshot, asked.now, asked.remembered.memory)), happening
+        living.land(found.settled)
+        found.remember(state)
+        files = found.settled.files
+    assert sum(text is None for text in files.values()) >= 4, "they are gone"
+
+
 class TestState:
     """Whatever becomes of the state, the same is decided."""
 

@@ -21,7 +21,7 @@ from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import branch_tip, open_repository
 from muster.model.times import format_time
 from tests.support.example import EXAMPLE, NOON
-from tests.support.git import Repo, new_repository
+from tests.support.git import Content, Repo, new_repository
 
 OCM = "cluster.open-cluster-management.io/v1"
 
@@ -100,7 +100,7 @@ class Living:
     def small(cls, folder: Path, seed: int, count: int = 16) -> "Living":
         """A fleet of ManagedClusters, half of them with agents on refs of their own, placements and a Remedy."""
         made = cls(new_repository(folder), random.Random(seed))
-        files: dict[str, str | bytes | None] = {
+        files: dict[str, Content] = {
             "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {}\n",
             "apps/binding.yaml": BINDING, "apps/some.yaml": placement("some", 3), "apps/eu.yaml": placement("eu", 5, region="eu"),
             "policies/remedy.yaml": REMEDY,
@@ -149,7 +149,7 @@ class Living:
             self.heartbeats, self.heartbeats, self.heartbeats, self.time_passes, self.a_label, self.a_status, self.a_newcomer,
             self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
-            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate,
+            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
         ]  # fmt: skip
         if self.chance.random() < 0.02:
             return self.a_slip()
@@ -197,6 +197,21 @@ class Living:
         self.undone.append((path, (self.repo.path / path).read_text()))
         self.names.remove(name)
         return self._put({path: None}, f"{name} is removed")
+
+    def many_leave(self) -> str:
+        """More than may go at once; perhaps a commit says that they may."""
+        if len(self.names) < 8:
+            return self.nothing()
+        some = self.chance.sample(self.names, 4)
+        gone: dict[str, Content] = {self._path(name): None for name in some}
+        for path in gone:
+            self.undone.append((path, (self.repo.path / path).read_text()))
+        self.names = [name for name in self.names if name not in some]
+        return self._put(gone, f"{sorted(gone)} are removed")
+
+    def a_word_that_they_may(self) -> str:
+        self.repo.commit(message="Let them go\n\nMuster-Allow-Removal: all")
+        return "removals are let go"
 
     def a_return(self) -> str:
         if not self.undone:
@@ -306,11 +321,11 @@ class Living:
     def _any(self) -> str:
         return self.chance.choice(self.names)
 
-    def _newcomer(self) -> dict[str, str | bytes | None]:
+    def _newcomer(self) -> dict[str, Content]:
         self.born += 1
         name = f"c{self.born:03}"
         self.names.append(name)
-        files: dict[str, str | bytes | None] = {
+        files: dict[str, Content] = {
             f"clusters/{name}/cluster.yaml": cluster(name, region=self.chance.choice(("eu", "us")))
         }
         return files
@@ -323,7 +338,7 @@ class Living:
             return f"clusters/{name}/cluster.yaml"
         return str(found[0].relative_to(self.repo.path))
 
-    def _put(self, files: dict[str, str | bytes | None], what: str) -> str:
+    def _put(self, files: dict[str, Content], what: str) -> str:
         self.repo.commit(
             {path: text for path, text in files.items() if text is not None or (self.repo.path / path).exists()}
         )

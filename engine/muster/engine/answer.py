@@ -83,10 +83,14 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
 
 def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
     """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing."""
+    from muster.decide.removals import EFFECT
+
     if fleet.slipped or fleet.unidentified or fleet.whole_at:
         return "a file is not whole"
     if fleet.unheard or fleet.departed:
         return "not every agent's cluster is declared and heard"
+    if any(held.effect == EFFECT for held in fleet.held):
+        return "a removal is held, which any commit may let go"
     if of_kinds(fleet.objects, *_ADMISSION):
         return "the fleet has admission policies of its own"
     if any(found.code in _OF_MANY or is_fault(found) for found in findings):
