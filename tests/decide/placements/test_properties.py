@@ -19,7 +19,7 @@ from muster.model.source import SourceFile
 Json = Any
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OCM = "cluster.open-cluster-management.io"
-PROFILE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROFILE = settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @dataclass(frozen=True)
