@@ -4,6 +4,9 @@ What runs all of muster over whole fleets, or in processes of their own, is not 
 conformance case or an example runs has no test that says what it is for.
 """
 
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,9 +25,20 @@ UNMEASURED = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is not measured, for pytest-cov."""
-    unmeasured = [TESTS / name for name in UNMEASURED]
-    for item in items:
-        if any(item.path.is_relative_to(path) for path in unmeasured):
-            item.add_marker("no_cover")
+_PATHS = tuple(TESTS / name for name in UNMEASURED)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Run untraced what is not measured. pytest-cov's own marker for that has no effect in a worker of xdist."""
+    tracers = sys.gettrace(), threading.gettrace()
+    untraced = any(item.path.is_relative_to(path) for path in _PATHS)
+    if untraced:
+        sys.settrace(None)
+        threading.settrace(None)
+    try:
+        yield
+    finally:
+        if untraced:
+            sys.settrace(tracers[0])
+            threading.settrace(tracers[1])
