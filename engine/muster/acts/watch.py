@@ -133,7 +133,8 @@ class Watcher:
             return None
 
     def _tell(self, done: Reconciled) -> None:
-        for line in (f"looked at {done.looked_at}", done.instant.note) if self._verbose else ():
+        looked_at = f"looked at {done.looked_at}" if self._kept is not None else ""
+        for line in (looked_at, done.instant.note) if self._verbose else ():
             if line:
                 self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:

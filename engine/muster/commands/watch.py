@@ -45,10 +45,13 @@ def command(
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
+    kept = open_state_of(os.environ, repository, target, state)
+    if verbose and kept is None:
+        _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
         clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
-        state=open_state_of(os.environ, repository, target, state),
+        state=kept,
     )  # fmt: skip
     return watch(watcher, stop)
 
