@@ -55,10 +55,7 @@ def of_whole(question: Question, settled: Settled, why: str) -> Answer:
         return Answer(settled, None, None, None, f"the whole fleet: {why}")
     there = settled.first.fleet.parts
     kept = keep(run.fleet, run.context, run.now, settled.findings, written=settled.files.keys(), there=there)
-    totals: Counter[str] = Counter()
-    for home in kept.homes:
-        totals.update(home.totals)
-    return Answer(settled, facts_of(question, run, totals, kept.loose), kept, None, f"the whole fleet: {why}")
+    return Answer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
 
 
 def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:

@@ -117,6 +117,14 @@ class Kept:
     homes: tuple[Home, ...]
     loose: tuple[Finding, ...]
 
+    @property
+    def totals(self) -> Counter[str]:
+        """What they are together."""
+        found: Counter[str] = Counter()
+        for home in self.homes:
+            found.update(home.totals)
+        return found
+
 
 def keep(
     fleet: Fleet,

@@ -91,9 +91,7 @@ class Part:
         kept = keep(
             run.fleet, run.context, run.now, own, written=settled.files.keys(), there=settled.first.fleet.parts
         )  # fmt: skip
-        totals = self._totals_of_others()
-        for home in kept.homes:
-            totals.update(home.totals)
+        totals = self._totals_of_others() + kept.totals
         self._require_same_prices(run.fleet.settings, totals)
         if self.reach is Reach.NEAR and not self._cut_off(kept):
             return None
@@ -124,9 +122,7 @@ class Part:
         there = before.parts if before is not None else ()
         own = self._with_the_others(ruled).findings
         kept = keep(ruled, None, question.now, self._own_findings(own), written=self.touched.labels, there=there)
-        totals = self._totals_of_others()
-        for home in kept.homes:
-            totals.update(home.totals)
+        totals = self._totals_of_others() + kept.totals
         if set(state.of_names(name for home in kept.homes for name in home.names)) - self.chosen:
             raise WholeNeeded("a neighbourhood has a name of another")
         return Checked(ruled, kept, totals, (*kept.loose, *self._loose), self.chosen)
@@ -172,7 +168,6 @@ class Part:
         ) or self._context_gone():  # fmt: skip
             raise WholeNeeded("a policy or a setting changed")
         where = homes(fleet)
-        shared = {name for name, home in state.kept(state.whole()).items() if home.shared}
         ids = {*where.of, *(part.id for part in fleet.parts)}
         home_of = {id_: where.of.get(id_) or where.names.get(default_home(id_), default_home(id_)) for id_ in ids}
         if self.reach is Reach.NEAR:
@@ -198,7 +193,6 @@ class Part:
         if more:
             return self._again(more)
         self._standing = frozenset(id_ for id_, home in home_of.items() if home not in self.mine)
-        del shared
         return True
 
     def _groups(self, names: Mapping[str, str]) -> dict[str, set[str]]:
@@ -282,14 +276,13 @@ class Part:
         """The fleet with what is wrong elsewhere; what it says of what is there to be read only, is not its to say."""
         own: Iterable[Finding] = fleet.findings
         if self.reach is Reach.NEAR:
-            files = {
-                part.source.label for part in fleet.parts if part.id not in fleet.beyond.standing
-            } | self.touched.labels  # fmt: skip
+            standing, read = fleet.beyond.standing, {part.source.label for part in fleet.parts}
+            files = {part.source.label for part in fleet.parts if part.id not in standing} | self.touched.labels
             own = [
                 one for one in fleet.findings
-                if one.file in files or (one.object is not None and one.object not in fleet.beyond.standing
-                                         and (not one.file or one.file in files))
-                or (":" in one.file and one.file not in {p.source.label for p in fleet.parts})
+                if one.file in files
+                or (not one.file and one.object is not None and one.object not in standing)
+                or (":" in one.file and one.file not in read)
             ]  # fmt: skip
         return replace(fleet, findings=(*own, *self._others))
 

@@ -5,7 +5,6 @@ the commit on which the index is built; neighbourhoods of which a file is staged
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -111,10 +110,7 @@ def _whole(asked: Staged, state: "State") -> "Ruled":
             return fleet
         staged = {change.path for change in staged_changes(asked.repository, asked.commit)}
         kept = keep(fleet, None, asked.now, fleet.findings, written=staged, there=before.parts)
-        totals: Counter[str] = Counter()
-        for home in kept.homes:
-            totals.update(home.totals)
-        _keep(state, asked, kept.homes, totals, kept.loose, None)
+        _keep(state, asked, kept.homes, kept.totals, kept.loose, None)
     return fleet
 
 
