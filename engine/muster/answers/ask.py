@@ -15,14 +15,14 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Path
 from muster.model.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE
 from muster.model.tree import Tree, dig, mappings_at
 from muster.policy.adapters import Adapters
 from muster.policy.environments import Bounds, policy_environment
 from muster.policy.variables import Sight
 
-_BECAUSE = Because("file", text="taken for what a run would decide")
+_BECAUSE = Because("file", OF_ITSELF, "taken for what a run would decide")
 
 
 @dataclass(frozen=True, slots=True)

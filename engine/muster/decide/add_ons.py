@@ -13,23 +13,29 @@ from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
 _AVAILABLE: Final = "Available"
-_BECAUSE = Because("add-ons", text="its cluster is Unknown, and so is the add-on")
+_UNKNOWN = "its cluster is Unknown, and so is the add-on"
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the availability of the add-ons of clusters that are Unknown."""
 
     def unknown(add_on: Object) -> Iterator[Decision]:
-        cluster = view.now(MANAGED_CLUSTER.id(add_on.id.namespace), *_OF_CLUSTER)
+        of = MANAGED_CLUSTER.id(add_on.id.namespace)
+        cluster = view.now(of, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
             before = view.conditions_before(add_on.id).get(_AVAILABLE)
             value = condition(before, status="Unknown", reason=cluster["reason"], message=cluster["message"], now=now)
-            yield Decision(add_on.id, ("status", "conditions", (_AVAILABLE,)), value, _BECAUSE)
+            yield Decision(
+                add_on.id,
+                ("status", "conditions", (_AVAILABLE,)),
+                value,
+                Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN),
+            )
 
     yield from each(view.of(MANAGED_CLUSTER_ADD_ON), unknown)

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from muster.decide.population import headline, in_service, sound_override
 from muster.fleet.view import View
-from muster.model.decision import Because, Held
+from muster.model.decision import Because, Held, Input
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.model.times import LAST, format_time, later, try_time
@@ -51,6 +51,11 @@ class Holding:
             return f"{name}{where} {exceeded} and cools down until {format_time(self.until)}"
         count = f"{self.disrupted} of {self.population} clusters are disrupted{where}, {name} allows {self.allowed}"
         return f"{count}, {since}"
+
+    @property
+    def because(self) -> Because:
+        """Why what it holds is held."""
+        return Because(str(self.budget.id), (Input(("spec", "maxDisrupted"), self.budget.id),), self.text)
 
     def entry(self) -> Tree:
         """The holding as it stands in the Fleet's derived part."""
@@ -110,7 +115,7 @@ class Allowance:
         override = sound_override(view, cluster)
         if override is not None and override.covers(self.now):
             return None
-        because = Because(str(holding.budget.id), text=holding.text)
+        because = holding.because
         return Held(cluster, effect, holding.text, because, holding.until)
 
     def freezes(self, view: View, cluster: ObjectId) -> bool:

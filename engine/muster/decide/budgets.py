@@ -20,7 +20,7 @@ from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -33,8 +33,8 @@ HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
 REMOVED = "RemovalHeld"
 _MOST_NAMED = 10
+_COUNTED = "how many clusters are disrupted, and how many may be"
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
-_BECAUSE = Because("budgets")
 
 
 def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
@@ -49,8 +49,9 @@ def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Decision | 
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
     ]
     yield _allowance(fleet, id_, budgets, found, now)
-    yield from _state(fleet, id_, found, now)
-    yield from _conditions(fleet, (id_, past), found, groups, now)
+    because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
+    yield from _state(fleet, id_, found, because, now)
+    yield from _conditions(fleet, (id_, past), found, groups, because, now)
 
 
 def _allowance(
@@ -136,7 +137,7 @@ def _judge(group: _Group, disrupted: frozenset[ObjectId], before: Holding | None
     return None if holding.until is not None and now >= holding.until else holding
 
 
-def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> Iterator[Decision]:
+def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
     """The budgets that hold, as the next run needs to know them."""
     if not found:
         return
@@ -145,9 +146,9 @@ def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> 
     if id_ in fleet.broken:
         # The stage `kept` has decided the whole of status.muster: replace it as a whole.
         value: Tree = {**mapping_at(fleet.previous.get(id_), *STATE[:2]), STATE[2]: entries}
-        yield Decision(id_, STATE[:2], value, _BECAUSE, horizon)
+        yield Decision(id_, STATE[:2], value, because, horizon)
     else:
-        yield Decision(id_, STATE, entries, _BECAUSE, horizon)
+        yield Decision(id_, STATE, entries, because, horizon)
 
 
 def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
@@ -158,31 +159,35 @@ def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) 
 
 
 def _conditions(
-    fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], now: datetime
-) -> Iterator[Decision]:
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
+    now: datetime,
+) -> Iterator[Decision]:  # fmt: skip
+    def told(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
+        return _condition(fleet, ids, type_, (status, reason, message), because, now)
+
     override = sound_override(fleet, ids[0])
     if found and override is not None and override.covers(now):
         text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
-        yield from _condition(fleet, ids, HELD, ("False", "Overridden", text), now)
+        yield from told(HELD, "False", "Overridden", text)
     elif found:
         reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
-        yield from _condition(fleet, ids, HELD, ("True", reason, f"{_sentence(found)} {_EFFECTS}"), now)
+        yield from told(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
     else:
-        yield from _condition(fleet, ids, HELD, ("False", "WithinBudget", "No budget is exceeded."), now)
+        yield from told(HELD, "False", "WithinBudget", "No budget is exceeded.")
     removed = held_removals(fleet)
     if removed:
         names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
         more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
         text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
-        yield from _condition(fleet, ids, REMOVED, ("True", "TooManyRemoved", text), now)
+        yield from told(REMOVED, "True", "TooManyRemoved", text)
     else:
-        yield from _condition(fleet, ids, REMOVED, ("False", "NoneHeld", "No removal is held."), now)
+        yield from told(REMOVED, "False", "NoneHeld", "No removal is held.")
     suspicious = [group for group in groups if group.suspicious]
     if suspicious:
         text = " ".join(_suspicion(fleet, group) for group in suspicious)
-        yield from _condition(fleet, ids, SUSPECT, ("True", "NearlyAllSilent", text), now)
+        yield from told(SUSPECT, "True", "NearlyAllSilent", text)
     else:
-        yield from _condition(fleet, ids, SUSPECT, ("False", "ClustersHeard", "Clusters are heard of."), now)
+        yield from told(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
 
 
 def _sentence(found: Iterable[Holding]) -> str:
@@ -211,8 +216,9 @@ def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
 
 
 def _condition(
-    fleet: Fleet, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], now: datetime
-) -> Iterator[Decision]:
+    fleet: Fleet, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
+    now: datetime,
+) -> Iterator[Decision]:  # fmt: skip
     """A condition appears with the first incident, and says from then on how things stand."""
     (id_, past), (status, reason, message) = ids, verdict
     before = fleet.conditions_before(past).get(type_)
@@ -220,4 +226,4 @@ def _condition(
         return
     decided = condition(before, status=status, reason=reason, message=message, now=now)
     path: Path = ("status", "conditions", (type_,))
-    yield Decision(id_, path, decided, _BECAUSE)
+    yield Decision(id_, path, decided, because)

@@ -16,7 +16,7 @@ from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time
@@ -29,18 +29,18 @@ from muster.policy.scopes import Scopes
 from muster.policy.variables import generation_of
 
 POLICY_ERROR = "PolicyError"
-_KEPT = Because("kept", text="a policy has an error, so the conditions that it may decide stay as they are")
+_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the conditions that it may decide stay as they are")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a policy says of an object: the condition's status, reason and message, the rule that said so, and the
+    """What a policy says of an object: the condition's status, reason and message, why it says so, and the
     generation that it speaks of where that is another than the object's own. `must_last`: not damped already."""
 
     status: str
     reason: str
     message: str
-    rule: str
+    because: Because
     generation: int | None = None
     must_last: bool = True
 
@@ -76,7 +76,7 @@ def object_conditions(
         horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
         path: Path = ("status", "conditions", (policy.type,))
         if statement is None:
-            silent[policy.type] = Decision(obj.id, path, None, Because(policy.label), horizon)
+            silent[policy.type] = Decision(obj.id, path, None, policy.because, horizon)
             continue
         statement, because, waiting = damped(scopes.view, policy, obj, statement, now)
         if waiting is not None:
@@ -104,14 +104,18 @@ def _judged(
         return judge(policy, scopes.for_policy(policy, base))
     except PolicyFailure as failure:
         failures.add(policy, failure, obj.id)
-        return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", failure.rule)
+        return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", _of_failure(policy, failure))
+
+
+def _of_failure(policy: ConditionPolicy, failure: PolicyFailure) -> Because:
+    return Because(f"{policy.label}#{failure.rule}", (Input(failure.at, policy.id),))
 
 
 def damped(
     view: View, policy: ConditionPolicy, obj: Object, statement: Statement, now: datetime
 ) -> tuple[Statement, Because, Decision | None]:
     """The statement that counts, why, and what is remembered while a new outcome has not lasted long enough."""
-    because = Because(f"{policy.label}#{statement.rule}")
+    because = statement.because
     if not statement.must_last or not policy.hold_for:
         return statement, because, None
     current = view.conditions_before(obj.id).get(policy.type)
@@ -120,7 +124,9 @@ def damped(
     if waiting is None or current is None:
         return statement, because, None
     remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
-    why = Because("damping", text=f"{waiting.status} must last until {format_time(waiting.until or LAST)}")
+    why = Because(
+        "damping", (policy.damping,), f"{waiting.status} must last until {format_time(waiting.until or LAST)}"
+    )
     return _as_it_was(current, statement), why, remembered
 
 
@@ -128,7 +134,7 @@ def _as_it_was(current: Tree, statement: Statement) -> Statement:
     """The condition as it stands, while a new outcome has not lasted long enough."""
     generation = None if statement.generation is None else current.get("observedGeneration")
     reason, message = current.get("reason", ""), current.get("message", "")
-    return Statement(current["status"], reason, message, statement.rule, generation)
+    return Statement(current["status"], reason, message, statement.because, generation)
 
 
 def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
@@ -174,7 +180,7 @@ def _statement(rule: Rule, scope: PolicyScope) -> Statement:
     if status not in ("True", "False", "Unknown"):
         error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
         raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
-    return Statement(status, reason, message, rule.name, _generation(rule, scope))
+    return Statement(status, reason, message, rule.because, _generation(rule, scope))
 
 
 def _generation(rule: Rule, scope: PolicyScope) -> int | None:

@@ -29,13 +29,14 @@ from muster.fleet.leases import (
 )
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import Because, Decision, Input
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at
 
-_BECAUSE: Final = Because("durations", text="its agent renews the lease as often as this says")
-_LEARNING: Final = Because("durations", text="its agent cannot know yet that the lease has become shorter")
+_SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
+_BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease as often as this says")
+_LEARNING: Final = Because("durations", _SECONDS, "its agent cannot know yet that the lease has become shorter")
 _LONGEST: Final = 10_000_000  # seconds of an old duration; what is longer was never waited for
 
 

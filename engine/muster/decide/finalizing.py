@@ -13,12 +13,12 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_SPEC, Because, Decision
 from muster.model.kinds import CLUSTERS, NODE_POOL
 from muster.model.times import format_time
 from muster.policy.adapters import owner_cluster
 
-_CASCADE = Because("finalizing", text="its cluster is being deleted")
+_CASCADE = Because("finalizing", OF_SPEC, "its cluster is being deleted")
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:

@@ -18,13 +18,13 @@ from muster.decide.registration import JOINED
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_CONDITIONS, Because, Decision, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.tree import dig, mapping_at
 
 _PATH: Path = ("metadata", "annotations")
-_BECAUSE = Because("first day", text="the cluster has never been available, so budgets do not count it yet")
+_BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so budgets do not count it yet")
 #: True of every cluster that was let in: no word about its health.
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 

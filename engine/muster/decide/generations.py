@@ -17,7 +17,7 @@ from muster.decide.context import Context
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_SPEC, Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, Kind
 from muster.model.tree import Tree, dig, digest_of
@@ -25,7 +25,7 @@ from muster.policy.adapters import is_deleting
 
 DIGEST = "muster.dev/spec-digest"
 _COUNTED = tuple(kind for kind in ALL if kind.counted)
-_BECAUSE = Because("generations")
+_BECAUSE = Because("generations", OF_SPEC, "counts the changes of the spec")
 
 
 def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:

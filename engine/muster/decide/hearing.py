@@ -13,13 +13,13 @@ from muster.decide.population import fleet_id
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.hearing import AGENT_REF
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
 from muster.policy.ruled import Ruled
 
-_BECAUSE = Because("hearing", text="the cluster's agents speak through this ref")
-_PROVISIONER = Because("hearing", text="the cluster's provisioner speaks through this ref")
-_REMOVED = Because("hearing", text="people have removed these clusters, and their agents still speak")
+_BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
+_PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
+_REMOVED = Because("hearing", OF_ITSELF, "people have removed these clusters, and their agents still speak")
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:

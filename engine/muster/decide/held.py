@@ -9,7 +9,7 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import Decision, Held, Path
 from muster.model.ids import ObjectId
 from muster.model.tree import Tree
 
@@ -27,4 +27,4 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
         path, whole = PATH, view.now(id_, *PATH[:2])
         if isinstance(whole, dict):  # the stage `kept` has decided the whole of it: replace it as a whole
             path, value = PATH[:2], {**whole, "held": value}
-        yield Decision(id_, path, value, Because(found[0].because.rule, text=found[0].reason))
+        yield Decision(id_, path, value, found[0].because._replace(text=found[0].reason))

@@ -18,7 +18,7 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import TARGETS
 from muster.model.published import Published
@@ -26,7 +26,7 @@ from muster.model.times import format_time, try_time
 from muster.model.tree import dig
 
 CREATED: Path = ("status", "muster", "created")
-_BECAUSE = Because("reports", text="when the object came to be; what was said before is not about it")
+_BECAUSE = Because("reports", OF_ITSELF, "when the object came to be; what was said before is not about it")
 
 
 def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:

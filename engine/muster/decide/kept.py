@@ -17,7 +17,7 @@ from muster.fleet.approvals import DECIDED
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
@@ -45,10 +45,10 @@ from muster.model.kinds import (
 )
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
-_BROKEN = Because("kept", text="the object has an error, so it keeps its last derived state")
-_FAULT = Because("kept", text="muster could not decide this, through a fault of its own, so it stays as it is")
-_REMOVED = Because("kept", text="nobody declares the cluster any more, but a budget holds its removal")
-_MISSING = Because("kept", text="a file could not be read that may hold this object, so it keeps its derived state")
+_BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
+_FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fault of its own, so it stays as it is")
+_REMOVED = Because("kept", OF_ITSELF, "nobody declares the cluster any more, but a budget holds its removal")
+_MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
 _METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
 _ANNOTATIONS: Path = ("metadata", "annotations")
 #: What each stage derives, by kind: whole sections, fields, or elements of keyed lists.

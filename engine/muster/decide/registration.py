@@ -20,15 +20,17 @@ from muster.fleet.faults import each
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Input
 from muster.model.finding import Finding
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
 
 JOINED = "ManagedClusterJoined"
-_BECAUSE = Because("registration")
-_AUTOMATIC = Because("registration", text="the Fleet accepts clusters of which nobody has said anything else")
+_BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
+_AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters of which nobody has said anything else")
+_JOINED = Because("registration", OF_CONDITIONS, "it was accepted, and its agent has spoken")
+_AWAITED = "no Lease of the cluster is there yet: its agent is waited for from its acceptance on"
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
@@ -88,12 +90,13 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime) -> Iterator[Dec
         if not spoke or not is_accepted(obj):
             return
     decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
-    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _BECAUSE)
+    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _JOINED)
 
 
 def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
     id_ = lease_id(obj.id.name)
     renewed = view.before(id_, "spec", "renewTime")
-    yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, _BECAUSE)
-    yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, _BECAUSE)
-    yield Decision(id_, ("spec", "renewTime"), renewed if isinstance(renewed, str) else format_time(now), _BECAUSE)
+    because = Because("registration", (Input(("spec", "hubAcceptsClient"), obj.id),), _AWAITED)
+    yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, because)
+    yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, because)
+    yield Decision(id_, ("spec", "renewTime"), renewed if isinstance(renewed, str) else format_time(now), because)

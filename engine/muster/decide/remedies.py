@@ -22,11 +22,10 @@ from muster.decide.population import in_service
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, REMEDY
-from muster.model.source import Place
 from muster.model.tree import Tree, dig, mappings_at
 from muster.policy.lazy import Variables
 from muster.policy.remedies import Remedy
@@ -36,7 +35,8 @@ ACTIONS: Path = ("status", "remedyActions")
 ORIGINS: Path = ("status", "muster", "remedies")
 
 _MOST_NAMED = 10
-_KEPT = Because("kept", text="the cluster is being removed, so its actions stay as they are")
+_BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for anything")
+_KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
 
 #: An action and the name of the Remedy that asks for it.
 Pair: TypeAlias = tuple[str, str]
@@ -262,7 +262,7 @@ def cluster_actions(asking: Asking, obj: Object) -> Iterator[Decision | Held]:
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    because = _because(context.shared, pairs, wish.doubtful)
+    because = _because(pairs, wish) if pairs else _BECAUSE
     actions = sorted({action for action, _ in pairs})
     yield from _decide(obj, actions, sorted(pairs), {**known, **wish.grounds}, because, horizon)
 
@@ -282,16 +282,17 @@ def _decide(
         yield Decision(obj.id, GROUNDS, standing, because, horizon)
 
 
-def _because(shared: View, pairs: Iterable[Pair], doubtful: Iterable[str]) -> Because:
-    """The Remedies behind the actions; of very many, the first few. And what they wait for, where they do."""
+def _because(pairs: Iterable[Pair], wish: Wish) -> Because:
+    """The Remedies behind the actions, and the conditions that they match; of very many, the first few Remedies. And
+    what they wait for, where they do."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
-    places = (part for id_ in ids if id_ in shared.objects for part in shared.objects[id_].parts)
+    types = sorted({type_ for name in names if name in wish.grounds for type_ in wish.grounds[name].matches or ()})
+    inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
-    rule = f"{', '.join(map(str, ids))}{more}" or "remedies"
-    silent = ", ".join(sorted(doubtful))
+    silent = ", ".join(sorted(wish.doubtful))
     text = f"nothing new is known of {silent}, so what stands because of it stays until there is news" if silent else ""
-    return Because(rule, tuple(Place(part.source.label, part.line) for part in places), text)
+    return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), text)
 
 
 def pairs_before(view: View, id_: ObjectId) -> list[Pair]:

@@ -13,14 +13,14 @@ from muster.decide.context import Context
 from muster.decide.transitions import condition
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import Because, Decision, Input
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, Kind
 from muster.model.tree import dig
 
 DELETING = "Deleting"
 #: What must be gone before a cluster is, in order.
 _RESOURCES = (MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK)
-_BECAUSE = Because("removal")
+_BECAUSE = Because("removal", (Input(("metadata", "deletionTimestamp")),), "what is left in its namespace")
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:

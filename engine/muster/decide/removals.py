@@ -19,7 +19,7 @@ from muster.decide.population import fleet_id, in_service, kept_clusters, was_in
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
-from muster.model.decision import Because, Held
+from muster.model.decision import Because, Held, Input
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
@@ -108,7 +108,7 @@ def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
     if found.budget is None:
         return fleet
-    because = Because(str(found.budget.id), text=found.text)
+    because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
     held = tuple(Held(id_, EFFECT, found.text, because) for id_ in found.gone)
     return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
 

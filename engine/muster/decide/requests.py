@@ -12,12 +12,12 @@ from muster.fleet.approvals import DECIDED, WORDS, request_digest, word_of
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_SPEC, Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import CSR
 from muster.model.tree import Tree
 
-_BECAUSE = Because("requests", text="the request of which this was decided: another content is decided anew")
+_BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
 
 
 def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:

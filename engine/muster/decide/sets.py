@@ -18,7 +18,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
@@ -28,8 +28,11 @@ from muster.policy.selectors import LabelSelector
 
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
-_BECAUSE = Because("sets")
-_KEPT = Because("kept", text="the labels of some cluster are not known, so the set stays as it is")
+_MEMBERSHIP = Because("sets", (Input(("metadata", "labels")),), "a cluster that names no set is in `default`")
+_BUILT_IN = Because("sets", OF_ITSELF, "upstream makes this set, and puts its selector right")
+_MEMBERS = Because("sets", (Input(("spec", "clusterSelector")),), "the clusters that the set selects")
+_BINDING = Because("sets", (Input(("spec", "clusterSet")),), "whether there is such a set")
+_KEPT = Because("kept", OF_ITSELF, "the labels of some cluster are not known, so the set stays as it is")
 _SET_EMPTY: Path = ("status", "conditions", ("ClusterSetEmpty",))
 _BOUND: Path = ("status", "conditions", ("Bound",))
 
@@ -76,7 +79,7 @@ def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decisi
     """Decide the label of each cluster that names no set."""
     for obj in view.of(MANAGED_CLUSTER):
         if not obj.labels.get(CLUSTER_SET) and not was_denied(view, obj.id):
-            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _BECAUSE)
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _MEMBERSHIP)
 
 
 def stage(fleet: Fleet, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
@@ -103,7 +106,7 @@ def _built_in(fleet: Fleet, shown: Collection[str]) -> Iterator[Decision]:
         if name in shown and (obj is None or is_managed(obj)):
             written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
             value = _over(written, selector)
-            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), value, _BECAUSE)
+            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), value, _BUILT_IN)
 
 
 def _over(written: Tree, wanted: Tree) -> Tree:
@@ -144,11 +147,11 @@ def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision
     before = fleet.conditions_before(id_).get("ClusterSetEmpty")
     status, reason = ("False", "ClustersSelected") if members else ("True", "NoClusterMatched")
     said = condition(before, status=status, reason=reason, message=members_text(members), now=now)
-    return Decision(id_, _SET_EMPTY, said, _BECAUSE)
+    return Decision(id_, _SET_EMPTY, said, _MEMBERS)
 
 
 def _bound(fleet: Fleet, obj: Object, sets: Sets, now: datetime) -> Decision:
     before = fleet.conditions_before(obj.id).get("Bound")
     exists = obj.spec.get("clusterSet") in sets
     status, reason = ("True", "ClusterSetBound") if exists else ("False", "ClusterSetNotFound")
-    return Decision(obj.id, _BOUND, condition(before, status=status, reason=reason, message="", now=now), _BECAUSE)
+    return Decision(obj.id, _BOUND, condition(before, status=status, reason=reason, message="", now=now), _BINDING)

@@ -10,10 +10,10 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.fleet.settings import RECORD, recorded
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_SPEC, Because, Decision
 from muster.model.kinds import FLEET
 
-_BECAUSE = Because("settings", text="what this run went by; it stays in force while the Fleet has an error")
+_BECAUSE = Because("settings", OF_SPEC, "what this run went by; it stays in force while the Fleet has an error")
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:

@@ -22,7 +22,7 @@ from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
@@ -32,7 +32,9 @@ from muster.policy.conditions import ConditionPolicy
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
 
-SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", "silence")
+_SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has run out, whatever its file says")
+SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", _SILENCE)
+_KEPT: Final = Because("kept", OF_ITSELF, "the cluster's file has an error, and its agent says nothing new")
 #: What a policy says that looks at the lease.
 _LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
 
@@ -86,7 +88,7 @@ def _conditions(
         # What was reported may stand in the very file that is broken: then only silence is news.
         if statement is None or not (policy.type in reported or expired or before.get("status") != "True"):
             value = {name: field for name, field in before.items() if name != "type"}
-            yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, Because("kept"), horizon)
+            yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, _KEPT, horizon)
             continue
         statement, because, waiting = damped(view, policy, obj, statement, now)
         if waiting is not None:

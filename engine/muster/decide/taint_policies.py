@@ -20,7 +20,7 @@ from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, 
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
 from muster.model.times import format_time
@@ -28,6 +28,7 @@ from muster.model.tree import Tree, mappings_at
 from muster.policy.taint_policies import ClusterTaintPolicy
 
 LATCHED: Path = ("status", "muster", "latched")
+_LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions say otherwise")
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
@@ -136,7 +137,7 @@ class _Cluster:
             yield Decision(self.obj.id, ("spec", "taints", key), self._taint(key, now), _because(name))
         if self.latched:
             entries = [{**taint_fields(key), "policy": name} for key, name in sorted(self.latched.items())]
-            yield Decision(self.obj.id, LATCHED, entries, Because("taint policies"))
+            yield Decision(self.obj.id, LATCHED, entries, _LATCHED)
 
     def _taint(self, key: TaintKey, now: datetime) -> Tree:
         """The taint as it stands, or as it is added now. What was taken off and put back in one run never went."""
@@ -148,4 +149,4 @@ class _Cluster:
 
 
 def _because(policy: str) -> Because:
-    return Because(str(CLUSTER_TAINT_POLICY.id(policy)))
+    return Because(str(id_ := CLUSTER_TAINT_POLICY.id(policy)), (Input(("spec",), id_),))

@@ -24,7 +24,7 @@ from muster.decide.generations import spec_digest
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
@@ -34,10 +34,20 @@ from muster.policy.lazy import PolicyScope, Variables
 from muster.policy.scopes import Scopes
 from muster.policy.taints import TaintPolicy, TaintRule
 
-_OWN = Because("taints", text="a person's taint; the time is when it appeared")
-_KEPT = Because("kept", text="a policy has an error, so the taints that it may have added stay")
-_GOING = Because("taints", text="the cluster is being deleted, so the taints that policies gave it stay as they are")
-_FROZEN = Because("budgets", text="nothing is heard of the cluster, and a budget holds: its taints stay as they are")
+_TAINTS = (Input(("spec", "taints")),)
+_OWN = Because("taints", _TAINTS, "a person's taint; the time is when it appeared")
+_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the taints that it may have added stay")
+_GOING = Because(
+    "taints",
+    (Input(("metadata", "deletionTimestamp")),),
+    "the cluster is being deleted, so the taints that policies gave it stay as they are",
+)
+_FROZEN = Because(
+    "budgets",
+    OF_CONDITIONS,
+    "nothing is heard of the cluster, and a budget holds: its taints stay",
+)
+_REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 _SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
 #: Where it is remembered which policy put a taint there, and a digest of the policy.
 STANDING: Path = ("status", "muster", "taints")
@@ -188,7 +198,7 @@ class _Taints:
         horizon = clock.horizon
         if not applies and not stays and horizon is None:
             return
-        because = Because(f"{policy.label}#{rule.key}:{rule.effect}", text=_SILENT if stays else "")
+        because = rule.because._replace(text=_SILENT) if stays else rule.because
         if applies or stays:
             yield self._present(key, rule.value or "", because, horizon)
         else:
@@ -233,7 +243,7 @@ class _Taints:
                     entries.append(known[key])
         if entries:
             entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
-            yield Decision(self.obj.id, STANDING, entries, Because("taints"))
+            yield Decision(self.obj.id, STANDING, entries, _REMEMBERED)
 
     def _present(self, key: TaintKey, value: str, because: Because, horizon: datetime | None = None) -> Decision:
         known = self.before.get(key) or {}

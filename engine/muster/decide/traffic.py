@@ -15,7 +15,7 @@ from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import LOCATIONS, Located, locate, unserved
 from muster.fleet.objects import Object
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS
 from muster.model.tree import Tree, dig
@@ -23,7 +23,7 @@ from muster.policy.remedies import TRAFFIC_CONTROL
 from muster.policy.ruled import Ruled
 
 BLOCKED: Path = ("status", "trafficBlockClusters")
-_BECAUSE = Because("traffic")
+_BECAUSE = Because("traffic", OF_SPEC, "where the clusters are that serve each backend")
 
 
 def stage(fleet: Ruled, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
@@ -71,7 +71,12 @@ def _held(
                     f"{left} of {len(clusters)} clusters would go on serving {service!r}, "
                     f"budget {rule.name!r} asks for {fewest}"
                 )
-                return Held(ingress.id, f"traffic block {cluster}", reason, Because(str(rule), text=reason))
+                return Held(
+                    ingress.id,
+                    f"traffic block {cluster}",
+                    reason,
+                    Because(str(rule), (Input(("spec", "minAvailableBackends"), rule),), reason),
+                )
     return None
 
 
@@ -80,8 +85,8 @@ def _because(fleet: Fleet, blocked: set[str]) -> Because:
     ids = [kind.id(name) for name in sorted(blocked) for kind in CLUSTERS]
     decisions = [decision for id_ in ids if (decision := fleet.decisions(id_).get(ACTIONS)) is not None]
     rules = sorted({decision.because.rule for decision in decisions})
-    places = sorted({place for decision in decisions for place in decision.because.places})
-    return Because(", ".join(rules) or "traffic", tuple(places))
+    inputs = dict.fromkeys(found for decision in decisions for found in decision.because.inputs)
+    return Because(", ".join(rules) or "traffic", tuple(inputs) or OF_ITSELF)
 
 
 def _list(ingress: Object, path: Path, value: list[Tree], because: Because) -> Iterator[Decision]:

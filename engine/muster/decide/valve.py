@@ -18,14 +18,15 @@ from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import Because, Decision, Input
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.policy.ruled import Ruled
 
 #: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
 #: a day, because a cluster that is heard of less often is not watched.
 STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
-_BECAUSE = Because("valve", text="so many clusters are accepted that leases last longer to keep heartbeats bearable")
+_MANY = "so many clusters are accepted that leases last longer to keep heartbeats bearable"
+_LIMIT = ("spec", "heartbeats", "maxPerSecond")
 
 
 def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
@@ -42,15 +43,18 @@ def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision 
     least = _least(fleet, (obj for obj in fleet.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
     if least:
         if fleet_ not in fleet.broken:  # of a broken one, all that was decided is kept
-            yield Decision(fleet_, LEASE_SECONDS, least, _BECAUSE)
+            yield Decision(fleet_, LEASE_SECONDS, least, Because("valve", (Input(_LIMIT),), _MANY))
         yield LeaseFloor(least)
 
 
 def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide of each accepted cluster with a shorter lease how long it lasts."""
+    because = Because(
+        "valve", (Input(_LIMIT, fleet_id(context.shared)), Input(("spec", "leaseDurationSeconds"))), _MANY
+    )
     for obj in view.of(MANAGED_CLUSTER):
         if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.lease_floor:
-            yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, _BECAUSE)
+            yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, because)
 
 
 def _least(fleet: Ruled, clusters: Iterable[Object], limit: float) -> int:

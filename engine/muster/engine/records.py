@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from muster.model.decision import Because, Decision, Held, Path
+from muster.model.decision import Because, Decision, Held, Input, Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.source import Place
 from muster.model.times import format_time, try_time
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -77,15 +76,17 @@ def put_time(instant: datetime | None) -> str | None:
 
 
 def _put_because(because: Because) -> Tree:
-    return [because.rule, [list(place) for place in because.places], because.text]
+    inputs = [[_put_path(found.path), found.object] for found in because.inputs]
+    return [because.rule, inputs, because.text]
 
 
 def _get_because(tree: Tree) -> Because:
-    rule, places, text = tree
-    return Because(rule, tuple(Place(*place) for place in places), text)
+    rule, inputs, text = tree
+    found = (Input(_get_path(steps), ObjectId(*id_) if id_ else None) for steps, id_ in inputs)
+    return Because(rule, tuple(found), text)
 
 
-def _put_path(path: Path) -> Tree:
+def _put_path(path: Path | At) -> Tree:
     return [list(step) if isinstance(step, tuple) else step for step in path]
 
 

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from muster.model.decision import Because, Wake
+from muster.model.decision import OF_ITSELF, Because, Wake
 from muster.model.kinds import FLEET
 
 if TYPE_CHECKING:
     from muster.engine.state import State
 
-_BECAUSE: Final = Because("state", text="what stands is looked at again then")
+_BECAUSE: Final = Because("state", OF_ITSELF, "what stands is looked at again then")
 _NOBODY: Final = FLEET.id("")
 
 

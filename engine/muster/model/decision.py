@@ -14,21 +14,37 @@ from typing import NamedTuple, TypeAlias
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.published import Published
-from muster.model.source import Place
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 
 #: A field of an object. A step is a mapping's key, or, inside a list that merges by key, the tuple of the
 #: element's key values: `("status", "conditions", ("Ready",))`, `("spec", "taints", ("dedicated", "NoSelect"))`.
 Path: TypeAlias = tuple[str | tuple[str, ...], ...]
 
 
+class Input(NamedTuple):
+    """A field that decided something: of the object that was decided, unless another is named."""
+
+    path: Path | At
+    object: ObjectId | None = None
+
+
 class Because(NamedTuple):
-    """Why a decision was made: the rule (`ConditionPolicy/managed-cluster-available#lease-expired`, or a name
-    such as `registration`), and the places of the inputs that decided it."""
+    """Why a decision was made: the rule (`ConditionPolicy/managed-cluster-available#lease-expired`, or a name such as
+    `registration`), the fields that it looked at, and what the rule alone does not tell, in words.
+
+    Of a rule in CEL the field is the rule itself: what its expressions read is told by evaluating them once more.
+    Where a field stands is found when somebody asks (`muster.fleet.places.input_places`).
+    """
 
     rule: str
-    places: tuple[Place, ...] = ()
+    inputs: tuple[Input, ...]
     text: str = ""
+
+
+#: The inputs of what follows from an object as a whole, or from its being there.
+OF_ITSELF = (Input(("metadata", "name")),)
+OF_SPEC = (Input(("spec",)),)
+OF_CONDITIONS = (Input(("status", "conditions")),)
 
 
 class Decision(NamedTuple):

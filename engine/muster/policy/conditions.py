@@ -7,6 +7,7 @@ from typing import Final
 
 from muster import cel
 from muster.fleet.objects import Object
+from muster.model.decision import Because, Input
 from muster.model.ids import ObjectId
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.times import try_duration
@@ -31,6 +32,7 @@ class Rule:
     reason: Text
     message: Text
     at: At
+    because: Because
     observed_generation: cel.Program | None = None
 
 
@@ -49,6 +51,11 @@ class ConditionPolicy(Policy):
     reads: frozenset[str]
     hold_when: cel.Program | None = None
 
+    @property
+    def damping(self) -> Input:
+        """Where it says how long an outcome must last."""
+        return Input(("spec", "holdFor"), self.id)
+
 
 def _condition_policy(obj: Object, compiler: Compiler, common: Common) -> ConditionPolicy:
     rules = []
@@ -62,6 +69,7 @@ def _condition_policy(obj: Object, compiler: Compiler, common: Common) -> Condit
                 reason=compiler.text(at, "reason"),
                 message=compiler.text(at, "message"),
                 at=at,
+                because=Because(f"{obj.id}#{rule.get('name', index)}", (Input(at, obj.id),)),
                 observed_generation=compiler.number((*at, OBSERVED)) if OBSERVED in rule else None,
             )
         )

@@ -12,6 +12,7 @@ from muster import cel
 from muster.cel.types import DYN, Type
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.model.decision import Because, Input
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, Kind
@@ -61,6 +62,11 @@ class Policy:
     def label(self) -> str:
         """How reasons and messages name the policy."""
         return str(self.id)
+
+    @property
+    def because(self) -> Because:
+        """Why, where no single rule of it is the reason."""
+        return Because(self.label, (Input(("spec",), self.id),))
 
 
 class Common(TypedDict):

@@ -8,6 +8,7 @@ from typing import Final
 from muster import cel
 from muster.cel.types import STRING
 from muster.fleet.objects import Object
+from muster.model.decision import Because, Input
 from muster.model.kinds import PULSE_POLICY
 from muster.model.times import parse_duration
 from muster.model.tree import At, Tree, mapping_at, mappings_at
@@ -41,6 +42,7 @@ class PulseRule:
     when: cel.Program
     reason: str
     at: At
+    because: Because
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ def _pulse_policy(obj: Object, compiler: Compiler, common: Common) -> PulsePolic
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index, "when")
         name = str(rule.get("name", index))
-        rules.append(PulseRule(name, compiler.condition(at), str(rule.get("reason") or name), at))
+        reason = str(rule.get("reason") or name)
+        because = Because(f"{obj.id}#{name}", (Input(at, obj.id),), reason)
+        rules.append(PulseRule(name, compiler.condition(at), reason, at, because))
     event, backoff = mapping_at(obj.spec, "event"), mapping_at(obj.spec, "backoff")
     with_reason = compiler.with_variables({"reason": STRING})
     data = _payload(with_reason, ("spec", "event", "data"), event["data"]) if "data" in event else None

@@ -5,6 +5,7 @@ from typing import Final
 
 from muster import cel
 from muster.fleet.objects import Object
+from muster.model.decision import Because, Input
 from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.model.tree import At, mappings_at
 from muster.policy.expressions import Compiler
@@ -20,6 +21,7 @@ class TaintRule:
     effect: str
     when: cel.Program
     at: At
+    because: Because
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ def _taint_policy(obj: Object, compiler: Compiler, common: Common) -> TaintPolic
                 f"no {' or '.join(kinds)} takes the effect {taint['effect']!r}",
                 f"it takes {', '.join(taken) or 'no taints'}",
             )  # fmt: skip
-        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], compiler.condition(at), at))
+        because = Because(f"{obj.id}#{taint['key']}:{taint['effect']}", (Input(at, obj.id),))
+        when = compiler.condition(at)
+        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], when, at, because))
     return TaintPolicy(**common, taints=tuple(taints), of_silence=compiler.of_silence)
 
 

@@ -18,16 +18,16 @@ from muster.decide.transitions import condition
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.model.decision import Because, Decision, Path
+from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.model.tree import dig
 from muster.policy.ruled import Ruled
 
-_BECAUSE = Because("placements")
-_KEPT = Because("kept", text="the placement cannot be scheduled, so it keeps its last decisions")
-_GONE = Because("placements", text="the placement no longer needs this shard")
+_BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
+_KEPT = Because("kept", OF_ITSELF, "the placement cannot be scheduled, so it keeps its last decisions")
+_GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
 def stage(fleet: Ruled, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
@@ -56,7 +56,7 @@ def left_path(cluster: str) -> Path:
 def _scheduled(fleet: Fleet, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
     choice, contest = chosen.choice, chosen.contest
     shards = shards_of(contests.candidates, id_.name, contest.spec, choice.selected)
-    because = Because("placements", text=_summary(chosen))
+    because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
     yield from _decisions(fleet, contests, id_, shards, because)
     yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
     said = satisfied(contest.eligible, contest.spec.cluster_sets, contest.spec.wanted, len(choice.selected))
@@ -157,4 +157,4 @@ def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: C
 
 
 def _because(reason: Reason) -> Because:
-    return Because(f"placements#{reason.rule}", text=reason.text)
+    return Because(f"placements#{reason.rule}", OF_SPEC, reason.text)

@@ -15,7 +15,7 @@ from muster.decide.pools.rules import Rules
 from muster.decide.pools.survey import Survey
 from muster.decide.pools.timeouts import failed_condition, wait_of
 from muster.fleet.objects import Object
-from muster.model.decision import Because
+from muster.model.decision import OF_CONDITIONS, Because, Input
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
@@ -23,10 +23,10 @@ from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
 ASKED = "powerStateSince"
-_POWER = Because("pools power state")
-_HIBERNATE_AFTER = Because("pools hibernateAfter")
-_TIMEOUT = Because("pools timeout")
-_BROKEN = Because("pools", text="it is deleted because it is broken")
+_POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
+_HIBERNATE_AFTER = Because("pools hibernateAfter", (Input(("spec", "hibernateAfter")),))
+_TIMEOUT = Because("pools timeout", (Input(("spec", "powerState")),))
+_BROKEN = Because("pools", OF_CONDITIONS, "it is deleted because it is broken")
 _STATED = frozenset(("Hibernating", "Ready"))
 
 

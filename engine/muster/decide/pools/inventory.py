@@ -15,7 +15,7 @@ from muster.decide.pools.buckets import Buckets
 from muster.decide.pools.model import Cluster, Pool, instant, text
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
 from muster.model.tree import Tree, mapping_at, mappings_at
@@ -80,7 +80,7 @@ class Stock:
 
     def decisions(self) -> Iterator[Decision]:
         """Decide what is known of every customization; those that were never used have nothing decided."""
-        because = Because("inventory")
+        because = Because("inventory", OF_ITSELF, "which cluster has reserved it, and how that fared")
         for id_, item in sorted(self.items.items()):
             for type_, decided in sorted(item.conditions.items()):
                 value = {name: part for name, part in decided.items() if name != "type"}

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import leaf_at
-from muster.model.decision import Because, Decision, Path, Wake
+from muster.model.decision import OF_ITSELF, Because, Decision, Path, Wake
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
 from muster.model.tree import Tree, mapping_at
 
-_AGAIN = Because("pools", text="another pass may go on from here")
+_AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 

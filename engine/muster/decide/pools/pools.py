@@ -31,7 +31,7 @@ from muster.decide.pools.scaling import Means, Plan, plan, wind_down
 from muster.decide.pools.survey import Survey
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
-from muster.model.decision import Because, Held, Outcome
+from muster.model.decision import Because, Held, Input, Outcome
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT
 from muster.model.times import format_time
@@ -84,7 +84,7 @@ class _PoolPass:
 
     def __init__(self, world: World, pool: Pool) -> None:
         self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
-        self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}")
+        self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
         self.version = version_of(pool.spec)
         self.hub = hub_version(world.fleet, pool, self.clusters, self.version)
         self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)

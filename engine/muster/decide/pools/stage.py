@@ -24,7 +24,7 @@ from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
-from muster.model.decision import Because, Outcome
+from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Input, Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
@@ -33,8 +33,9 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.ruled import Ruled
 
 OWNER_ROLE = "hive-claim-owner"
-_CARRIED = Because("pools", text="as muster declared it before")
-_CLAIMS = Because("claims")
+_CARRIED = Because("pools", OF_ITSELF, "as muster declared it before")
+_ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and its claim has ended")
+_CLAIMS = Because("claims", OF_SPEC, "what becomes of the claim, and of its cluster")
 
 
 def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome | Failed]:
@@ -183,7 +184,7 @@ def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
         for cluster in members:
             if cluster.marked and not cluster.deleting and cluster.deletable:
                 stamp = format_time(world.now)
-                world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, Because("pools"))
+                world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, _ORPHANED)
         left = sorted(cluster.name for cluster in members if not cluster.deleting)
         if left:
             known = (world.fleet.objects.get(cluster.id) for cluster in members)

@@ -20,7 +20,7 @@ from muster.decide.pulses.pace import not_before, pause, unanswered
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Because, Pulse, Wake
+from muster.model.decision import Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
@@ -73,9 +73,8 @@ def _of_object(
     scope["reason"] = rule.reason
     event = pulse_event(policy, obj.id, scope, last, now, since)
     sent = Published(generation, now, waiting + 1)
-    because = Because(f"{policy.label}#{rule.name}", text=rule.reason)
     horizon = _after(scopes, policy, base, sent)
-    yield Pulse(obj.id, event, because, horizon, policy.id.name, rule.reason, sent)
+    yield Pulse(obj.id, event, rule.because, horizon, policy.id.name, rule.reason, sent)
 
 
 def _asked(
@@ -103,4 +102,4 @@ def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent
 
 def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Wake]:
     if horizon is not None:
-        yield Wake(obj.id, Because(policy.label), horizon, pulse=True)
+        yield Wake(obj.id, policy.because, horizon, pulse=True)

@@ -25,7 +25,7 @@ from muster.fleet.reports import (
 )
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, TARGETS
@@ -34,9 +34,10 @@ from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree
 from muster.policy.variables import generation_of
 
-_BECAUSE = Because(RULE)
-_KEPT = Because(RULE, text="the report's file is gone; what it said stands as long as the object does")
-_CHANGED = Because("reports", text="when the spec last changed; adapters have to answer for it from then on")
+_BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
+_KEPT = Because(RULE, OF_ITSELF, "the report's file is gone; what it said stands as long as the object does")
+_CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
+_JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
@@ -124,7 +125,7 @@ def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
         status="True" if verdict.accepted else "False", reason=verdict.reason, message=verdict.message, now=now,
         generation=obj.spec["observed_generation"],
     )  # fmt: skip
-    because = Because(f"reports#{verdict.reason}")
+    because = Because(f"reports#{verdict.reason}", _JUDGED)
     return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, because, verdict.horizon)
 
 
