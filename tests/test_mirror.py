@@ -43,7 +43,6 @@ THROUGH = {
     "commands/render.py": "commands/test_cli.py",
     "commands/source_lines.py": "packaging/test_origin.py",
     "commands/taint.py": "commands/test_edits.py",
-    "commands/validate.py": "commands/test_validate_base.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour

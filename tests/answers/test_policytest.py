@@ -6,7 +6,7 @@ import pytest
 
 from muster.answers.memory import MemorySnapshot
 from muster.answers.policytest import CaseResult, run_tests
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.gitio.open import open_snapshot
 
 BUILTIN = run_tests(check_snapshot(MemorySnapshot({})), builtin=True)

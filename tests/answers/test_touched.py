@@ -4,7 +4,7 @@ import pytest
 
 from muster.answers.memory import MemorySnapshot
 from muster.answers.touched import touched_findings
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 
 CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1

@@ -9,7 +9,7 @@ from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed
 from muster.decide.pipeline import STAGES, Local, Told
 from muster.decide.removals import withheld
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.engine.settle import settle
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods

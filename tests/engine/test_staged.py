@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from muster.answers.touched import touched_findings
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.engine.staged import staged_fleet
 from muster.engine.state import open_state
-from muster.gitio.index import IndexSnapshot, staged_paths
+from muster.gitio.changes import staged_changes
+from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
-from muster.gitio.repository import open_repository
+from muster.gitio.repository import open_repository, resolve
 from tests.support.git import Content
 from tests.support.living import Living
 
@@ -35,9 +36,11 @@ def test_the_same_is_said_of_what_is_touched(tmp_path: Path, seed: int) -> None:
     partial = 0
     for number in range(20):
         what = living.step()
-        names = staged_paths(repository)
+        tip = resolve(repository, "HEAD")
+        changes = staged_changes(repository, tip)
+        names = [change.path for change in changes]
         state = open_state(tmp_path / "kept" / "s")
-        fleet, count = staged_fleet(repository, state)
+        fleet, count = staged_fleet(repository, tip, changes, state)
         assert state is not None
         state.close()
         with open_commit(repository, "HEAD") as head:

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.policy.ruled import Ruled
 
 

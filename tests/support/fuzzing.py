@@ -22,7 +22,7 @@ from muster.answers.document import run_document
 from muster.answers.exported import exported
 from muster.answers.plan import plan_document
 from muster.engine.changes import summary
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.engine.run import Run
 from muster.engine.settle import settle
 from muster.engine.settled import Settled

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from muster.acts.landing import find_tips, land
 from muster.answers.listening import READER, hear_at
-from muster.engine.evaluate import check_snapshot
+from muster.engine.checking import check_snapshot
 from muster.engine.overlay import Overlay
 from muster.fleet.fleet import Fleet
 from muster.gitio.errors import RepositoryError

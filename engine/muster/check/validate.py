@@ -1,18 +1,18 @@
-"""Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else."""
+"""Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else.
 
-from collections.abc import Callable, Iterable, Iterator
+What checks policies, Remedies and Placements is imported where there are any: the pre-commit hook looks at a file or
+two, and would spend most of its time on it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from muster.check.admission.judge import admit
 from muster.check.cluster_taints import decided_taints, repeated_taints
-from muster.check.ingresses import lint_ingresses
 from muster.check.lints import awaited_findings, override_findings, request_findings, set_findings
 from muster.check.policy_params import policy_params_findings
-from muster.check.remedies import lint_remedy
 from muster.check.schema_findings import schema_findings
-from muster.check.taint_policies import taint_policy_findings
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
@@ -21,11 +21,19 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, REMEDY, is_cluster
-from muster.policy.admission.policies import compile_admissions
-from muster.policy.compiling import compile_placements, compile_policies
-from muster.policy.in_force import Compiled
+from muster.model.kinds import (
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_TAINT_POLICY,
+    KARMADA_CLUSTER,
+    PLACEMENT,
+    REMEDY,
+    is_cluster,
+)
+from muster.policy.in_force import NOTHING, Compiled
 from muster.policy.ruled import Ruled
+
+if TYPE_CHECKING:
+    from muster.policy.placements.compiled import CompiledPlacement
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.
@@ -34,9 +42,23 @@ _LINTS: tuple[_Lint, ...] = (
 )  # fmt: skip
 
 
-def validate(
-    fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = compile_policies
-) -> Ruled:
+def every_policy(fleet: Fleet) -> Compiled:
+    """Compile all policies of a fleet, and those of the bundle that it does not replace."""
+    from muster.policy.compiling import compile_policies
+
+    return compile_policies(fleet)
+
+
+def remedies_only(fleet: Fleet) -> Compiled:
+    """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
+    if not fleet.of(REMEDY):
+        return NOTHING
+    from muster.policy.compiling import compile_remedies
+
+    return compile_remedies(fleet)
+
+
+def validate(fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy) -> Ruled:
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
@@ -55,6 +77,9 @@ def validate(
     own = [*compiled.findings, *_own_findings(checked, compiled)]
     findings.extend(own)
     broken.update(errors_of(own))
+    from muster.check.admission.judge import admit
+    from muster.policy.admission.policies import compile_admissions
+
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base)
     # Of what policies speak, nobody says that it is ignored.
@@ -62,7 +87,7 @@ def validate(
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)
-    placements, found = compile_placements(checked)
+    placements, found = _placements(checked)
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
     compiled = replace(compiled, placements=placements)
@@ -101,13 +126,29 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     return replace(fleet, objects=accepted), findings, sound
 
 
+def _placements(fleet: Fleet) -> "tuple[Mapping[ObjectId, CompiledPlacement], list[Finding]]":
+    if not fleet.of(PLACEMENT):
+        return {}, []
+    from muster.policy.compiling import compile_placements
+
+    return compile_placements(fleet)
+
+
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """What is wrong with sound objects beside each other."""
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
-    clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
-    yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
-    yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
-    lints: tuple[_Lint, ...] = (*_LINTS, partial(lint_ingresses, remedies=compiled.remedies))
+    lints = _LINTS
+    if fleet.of(REMEDY):
+        from muster.check.ingresses import lint_ingresses
+        from muster.check.remedies import lint_remedy
+
+        clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
+        yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
+        lints = (*lints, partial(lint_ingresses, remedies=compiled.remedies))
+    if fleet.of(CLUSTER_TAINT_POLICY):
+        from muster.check.taint_policies import taint_policy_findings
+
+        yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     for lint in lints:
         yield from guarded("checking the fleet", partial(lint, fleet), "one check is left out")
 

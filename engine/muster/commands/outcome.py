@@ -13,10 +13,12 @@ from muster.model.finding import Finding, Severity
 
 def report(findings: Sequence[Finding], *, quiet: bool = False) -> int:
     """Print findings on standard error unless `quiet`; return 3 for a fault of ours, 1 for any other error, else 0."""
+    if not findings:
+        return 0
     from muster.fleet.faults import is_fault
     from muster.output.findings import findings_text, tally
 
-    if findings and not quiet:
+    if not quiet:
         click.echo(findings_text(findings), err=True)
         click.echo(tally(findings), err=True)
     if any(map(is_fault, findings)):

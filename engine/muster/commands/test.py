@@ -23,7 +23,7 @@ def command(repo: Path, rev: str | None, builtin: bool, output: str) -> int:
     Exit code 1: a test failed, or there is none.
     """
     from muster.answers.policytest import run_tests
-    from muster.engine.evaluate import check_snapshot
+    from muster.engine.checking import check_snapshot
 
     with working("running policy tests"):
         fleet = check_snapshot(snapshot_of(repo, rev, worktree=rev is None))

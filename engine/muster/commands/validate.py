@@ -2,7 +2,8 @@
 
 import os
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import base_of, snapshot_of
 
 if TYPE_CHECKING:
+    from muster.gitio.changes import PathChange
+    from muster.gitio.repository import Repository
     from muster.policy.ruled import Ruled
 
 
@@ -35,30 +37,35 @@ def command(
     touch are shown. With --touched these are the files that the next commit writes, moves or deletes: what the
     pre-commit hook asks for.
     """
-    from muster.answers.touched import touched_findings
-    from muster.decide.removals import removal_findings
-    from muster.engine.evaluate import check_snapshot
-    from muster.output.documents import json_text
-    from muster.output.findings import finding_tree
-
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
     if touched and not staged:
         raise click.UsageError("--touched goes with --staged.")
-    names = {*relative(files, repo), *(staged_files(repo) if touched else ())}
-    if touched and not any(map(is_read, names)):
-        return 0
+    names = set(relative(files, repo))
     with working("checking the fleet"):
+        if touched:
+            next_commit = NextCommit.of(repo)
+            names |= next_commit.paths
+            if not any(map(is_read, names)):
+                return 0
         if touched and not base:
-            fleet, count = next_commit(repo)
+            fleet, count = next_commit.checked()
         else:
-            snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
-            fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+            fleet = revision(repo, rev, base, staged=staged)
             count = len(fleet.objects)
         if not fleet.partial:  # of a part it has been asked whether anything is gone
+            from muster.decide.removals import removal_findings
+
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
-    findings = touched_findings(fleet, names) if files or touched else fleet.sorted_findings()
+    findings = fleet.sorted_findings()
+    if files or touched:
+        from muster.answers.touched import touched_findings
+
+        findings = touched_findings(fleet, names)
     if output == "json":
+        from muster.output.documents import json_text
+        from muster.output.findings import finding_tree
+
         sys.stdout.write(json_text([finding_tree(found) for found in findings]))
         return report(findings, quiet=True)
     code = report(findings)
@@ -67,23 +74,46 @@ def command(
     return code
 
 
-def next_commit(repo: Path) -> "tuple[Ruled, int]":
-    """What the next commit holds, checked as far as what it touches matters to; and how many objects that are."""
-    from muster.commands.disposable import STAGED, open_state_of, use_cache
-    from muster.engine.staged import staged_fleet
-    from muster.gitio.repository import open_repository
+@dataclass(frozen=True, slots=True)
+class NextCommit:
+    """What is staged: what it changes of the commit on which it is built, which is None for the first."""
 
-    use_cache(os.environ)
-    repository = open_repository(repo, os.environ)
-    return staged_fleet(repository, open_state_of(os.environ, repository, STAGED))
+    repository: "Repository"
+    head: str | None
+    changes: "Sequence[PathChange]"
+
+    @classmethod
+    def of(cls, repo: Path) -> "NextCommit":
+        """What is staged in the repository that `repo` lies in."""
+        from muster.gitio.changes import staged_changes
+        from muster.gitio.repository import open_repository
+
+        repository = open_repository(repo, os.environ)
+        head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return cls(repository, head, staged_changes(repository, head))
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths that it writes, moves or deletes."""
+        return frozenset(change.path for change in self.changes)
+
+    def checked(self) -> "tuple[Ruled, int]":
+        """Check it as far as what it changes matters to, and return how many objects there are in all."""
+        from muster.commands.disposable import STAGED, open_state_of, use_cache
+        from muster.engine.staged import staged_fleet
+
+        use_cache(os.environ)
+        state = open_state_of(os.environ, self.repository, STAGED)
+        return staged_fleet(self.repository, self.head, self.changes, state)
 
 
-def staged_files(repo: Path) -> tuple[str, ...]:
-    """Return the paths that the next commit changes."""
-    from muster.gitio.index import staged_paths
-    from muster.gitio.repository import open_repository
+def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "Ruled":
+    """The whole fleet, checked, as `--rev` and `--staged` name it: the work tree without any."""
+    from muster.commands.reading import base_of, snapshot_of
+    from muster.engine.checking import check_snapshot
 
-    return staged_paths(open_repository(repo, os.environ))
+    snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
+    return check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
 
 
 def is_read(path: str) -> bool:
@@ -95,6 +125,8 @@ def is_read(path: str) -> bool:
 
 def relative(files: tuple[str, ...], repo: Path) -> list[str]:
     """Return the files as paths from the repository's root, which is how findings name them."""
+    if not files:
+        return []
     from muster.commands.reading import worktree_root
 
     root = worktree_root(repo).resolve()

@@ -7,17 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from muster.check.validate import validate
 from muster.decide import pipeline
+from muster.engine.checking import check_snapshot
 from muster.engine.collector import without_collection
 from muster.engine.run import Run
-from muster.fleet.assemble import assemble
 from muster.fleet.hearing import hear
 from muster.gitio.open import open_snapshot
 from muster.gitio.pulse_memory import memory_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import FLEET
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
 from muster.policy.ruled import Ruled
@@ -62,15 +60,3 @@ def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], co
     broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
     return Run(decided.fleet, now, commit, decided.context)
-
-
-def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:
-    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
-
-    With a base, admission policies are also asked about what changed since then.
-    """
-    before = None if base is None else assemble(base)
-    fleet = validate(assemble(snapshot), before)
-    if fleet.settings.obeyed and any(FLEET.has(id_) for id_ in fleet.broken):
-        fleet = validate(assemble(snapshot, obeying=False), before)  # its error is none that assembling can see
-    return fleet

@@ -1,21 +1,17 @@
 """What a run is asked, and where it has to look since the last one: at what changed, who spoke, and what is due."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from muster.engine.records import text_of
-from muster.gitio.agents import AgentRef
 from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.entries import LINK, SUBMODULE
 from muster.gitio.errors import RepositoryError
-from muster.gitio.hearing import Heard
-from muster.gitio.index import IndexSnapshot
 from muster.gitio.paths import IGNORE_FILE, is_data
-from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository, is_ancestor
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
@@ -26,37 +22,68 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.state import State
+    from muster.gitio.agents import AgentRef
+    from muster.gitio.hearing import Heard
+    from muster.gitio.index import IndexSnapshot
+    from muster.gitio.pulse_memory import Remembered
 
 #: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
-_MOST: Final = 0.6
+MOST: Final = 0.6
 
 
 class WholeNeeded(Exception):  # noqa: N818 - not an error: the whole fleet is looked at
     """A part of the fleet does not do; why, for whoever wants to know."""
 
 
+class Asked(Protocol):
+    """What a part of a fleet is looked at for. Where more than `most` of the neighbourhoods are concerned, all are."""
+
+    @property
+    def commit(self) -> str:
+        """The commit that is asked about, or that on which is built what is."""
+
+    @property
+    def now(self) -> datetime:
+        """As of when."""
+
+    @property
+    def most(self) -> float:
+        """The part of the fleet that is looked at by itself at most."""
+
+    @property
+    def refs(self) -> "Sequence[AgentRef]":
+        """The agents' refs that are read."""
+
+    def snapshot(
+        self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
+    ) -> "CommitSnapshot | IndexSnapshot":
+        """The files; of the paths and refs named, where not all are looked at."""
+
+
 @dataclass(frozen=True)
 class Question:
-    """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
-
-    Where more than `most` of the neighbourhoods are to be looked at, all are.
-    """
+    """What a run is asked: to decide a commit, with the agents that were heard, as of an instant."""
 
     repository: Repository
     commit: str
-    heard: Heard
+    heard: "Heard"
     now: datetime
-    remembered: Remembered
-    most: float = _MOST
+    remembered: "Remembered"
+    most: float = MOST
 
     @property
     def second(self) -> int:
         """The instant, in seconds since the epoch."""
         return int(self.now.timestamp())
 
+    @property
+    def refs(self) -> "Sequence[AgentRef]":
+        """The agents' refs that were heard."""
+        return self.heard.refs
+
     def snapshot(
-        self, only: Collection[str] | None = None, refs: Collection[AgentRef] | None = None
-    ) -> CommitSnapshot | IndexSnapshot:
+        self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
+    ) -> CommitSnapshot:
         """The files to decide on; of the paths and refs named, where not all are looked at."""
         chosen = self.heard.refs if refs is None else tuple(refs)
         return CommitSnapshot(self.repository, self.commit, chosen, self.heard.agents, only)

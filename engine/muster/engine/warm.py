@@ -51,7 +51,8 @@ def _from(question: Question, state: State) -> "Answer":
     moved = touched(question, state, facts)
     if not moved:
         return _unmoved(question, state, facts)
-    from muster.engine.part import Part, Reach
+    from muster.engine.decided import DecidedPart
+    from muster.engine.part import Reach
 
     chosen, reach = moved.homes, Reach.NEAR
     known = state.kept(chosen).values()
@@ -60,7 +61,7 @@ def _from(question: Question, state: State) -> "Answer":
     while True:
         if reach is Reach.WIDE:
             chosen |= state.whole()
-        part = Part(question, state, facts, moved, chosen, reach)
+        part = DecidedPart(question, state, facts, moved, chosen, reach)
         done = part.answer()
         if done is not None:
             return done

@@ -12,9 +12,6 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import ListKeys, list_keys_of
 from muster.model.source import Part, Place
 from muster.model.tree import At, Tree
-from muster.yamlio.excerpt import excerpt
-from muster.yamlio.positions import locate
-from muster.yamlio.scalars import Position, position_in_scalar
 
 
 def place_of(parts: Iterable[Part], path: Path | At) -> Place:
@@ -87,6 +84,8 @@ def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
 
 
 def _locate(part: Part, steps: At) -> Place:
+    from muster.yamlio.positions import locate  # only what is wrong has to be found in its file
+
     inside = ("items", part.item, *steps) if part.item is not None else steps
     mark = locate(part.source.read(), part.index, inside, label=part.source.label)
     return Place(part.source.label, mark.line, mark.column)
@@ -94,6 +93,10 @@ def _locate(part: Part, steps: At) -> Place:
 
 def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
     """Return where a character of the text at `path` stands, and that source line with a caret below it."""
+    from muster.yamlio.excerpt import excerpt
+    from muster.yamlio.positions import locate
+    from muster.yamlio.scalars import Position, position_in_scalar
+
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
     inside = ("items", part.item, *path) if part.item is not None else path
     data = part.source.read()

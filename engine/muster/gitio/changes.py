@@ -34,10 +34,11 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Pa
     return tuple(sorted(_changes(listing.split(b"\0"))))
 
 
-def staged_changes(repository: Repository, commit: str) -> tuple[PathChange, ...]:
-    """Return what differs from a commit to the index, sorted by path."""
+def staged_changes(repository: Repository, commit: str | None) -> tuple[PathChange, ...]:
+    """Return what differs from a commit (None: from nothing) to the index, sorted by path."""
+    before = commit or _EMPTY_TREE[repository.object_format]
     index = {"GIT_INDEX_FILE": str(repository.staged_index)}
-    listing = repository.git.output("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit,
+    listing = repository.git.output("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", before,
                                     env=index)  # fmt: skip
     return tuple(sorted(_changes(listing.split(b"\0"))))
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import Entry, choose, matters
@@ -14,14 +14,8 @@ from muster.gitio.repository import Repository
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 
-
-def staged_paths(repository: Repository) -> tuple[str, ...]:
-    """Return the paths that the next commit changes: written, moved or deleted ones, sorted."""
-    index = {"GIT_INDEX_FILE": str(repository.staged_index)}
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    against = ("diff", "--cached", "--name-only", "--no-renames", "-z", head) if head else ("ls-files", "-z")
-    listing = repository.git.output(*against, env=index)
-    return tuple(sorted(printable(path) for path in listing.split(b"\0") if path))
+#: So many paths git is asked for by name: it compares every entry of the index with each of them.
+_FEW: Final = 50
 
 
 class IndexSnapshot:
@@ -73,8 +67,9 @@ class IndexSnapshot:
 
     def _list(self) -> tuple[list[Entry], list[str]]:
         """Return the entries that matter, with their sizes, and the paths that are in conflict."""
-        index = {"GIT_INDEX_FILE": str(self._repository.staged_index)}
-        listing = self._repository.git.output("ls-files", "--stage", "--full-name", "-z", env=index)
+        index = {"GIT_INDEX_FILE": str(self._repository.staged_index), "GIT_LITERAL_PATHSPECS": "1"}
+        named = map(os.fsdecode, sorted(self._only or ())) if self._only and len(self._only) <= _FEW else ()
+        listing = self._repository.git.output("ls-files", "--stage", "--full-name", "-z", "--", *named, env=index)
         staged: list[Entry] = []
         conflicts: set[bytes] = set()
         for record in listing.split(b"\0"):

@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from muster.gitio.agents import AgentFiles, AgentRef
 from muster.gitio.authors import CommitAuthors
 from muster.gitio.entries import choose
 from muster.gitio.history import History
@@ -14,6 +13,9 @@ from muster.gitio.repository import Repository
 from muster.gitio.trees import list_tree
 from muster.model.snapshot import Agents, Skipped
 from muster.model.source import SourceFile
+
+if TYPE_CHECKING:
+    from muster.gitio.agents import AgentRef
 
 
 class CommitSnapshot:
@@ -28,7 +30,7 @@ class CommitSnapshot:
         self,
         repository: Repository,
         commit: str,
-        agent_refs: Sequence[AgentRef] = (),
+        agent_refs: "Sequence[AgentRef]" = (),
         agents: Agents | None = None,
         only: Collection[str] | None = None,
     ) -> None:
@@ -63,6 +65,8 @@ class CommitSnapshot:
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
         if self._agent_refs:
+            from muster.gitio.agents import AgentFiles
+
             agents = AgentFiles(self._objects, self._agent_refs)
             self.skipped += agents.skipped
             yield from agents.files()

@@ -53,7 +53,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
 
 
 def compile_remedies(fleet: Fleet) -> Compiled:
-    """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
+    """Compile the Remedies alone."""
     findings: list[Finding] = []
     remedies = tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
     return Compiled((), (), tuple(findings), remedies)

@@ -1,0 +1,29 @@
+"""What is wrong with a snapshot: its fleet is put together and checked, and nothing is decided."""
+
+from muster.check.validate import validate
+from muster.fleet.assemble import assemble
+from muster.fleet.fleet import Fleet
+from muster.model.kinds import FLEET
+from muster.model.snapshot import Snapshot
+from muster.policy.ruled import Ruled
+
+
+def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:
+    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
+
+    With a base, admission policies are also asked about what changed since then.
+    """
+    return check_against(snapshot, None if base is None else assemble(base))
+
+
+def check_against(snapshot: Snapshot, before: Fleet | None) -> Ruled:
+    """The same against a base that is assembled. The settings of a Fleet in which an error is found do not count."""
+    fleet = validate(assemble(snapshot), before)
+    if fleet.settings.obeyed and is_fleet_broken(fleet):
+        return validate(assemble(snapshot, obeying=False), before)  # its error is none that assembling can see
+    return fleet
+
+
+def is_fleet_broken(fleet: Fleet) -> bool:
+    """Whether the Fleet has an error, so that its settings do not count."""
+    return any(FLEET.has(id_) for id_ in fleet.broken)

@@ -1,0 +1,119 @@
+"""A part of a fleet, decided, and whether it does: whether nobody else sees anything new of it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC
+
+from muster.check.validate import validate
+from muster.engine.answer import Answer, facts_of, require_record
+from muster.engine.checking import is_fleet_broken
+from muster.engine.evaluate import decide
+from muster.engine.homes import Kept, keep, kind_name
+from muster.engine.overlay import Overlay
+from muster.engine.part import Part, Reach
+from muster.engine.question import Question, WholeNeeded
+from muster.engine.rest import rest_wakes
+from muster.engine.run import Run
+from muster.engine.settle import settle_by
+from muster.engine.settled import Files
+from muster.fleet.assemble import assemble
+from muster.fleet.fleet import Fleet
+from muster.fleet.hearing import hear
+from muster.fleet.settings import Settings
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import ALL, CLUSTERS, Kind, is_cluster
+from muster.model.snapshot import Snapshot, agents_of
+from muster.policy.lazy import cost_share
+
+
+class DecidedPart(Part[Question]):
+    """A part, decided."""
+
+    def answer(self) -> Answer | None:
+        """Decide; None where it turns out that more has to be looked at (`chosen`, then)."""
+        with self.read() as found:
+            if found is None:
+                return None
+            snapshot, fleet = found
+            settled = settle_by(lambda files, restless: self._evaluate(snapshot, fleet, files, restless))
+        run = settled.last
+        if not settled.rested or run.context is None:
+            raise WholeNeeded("not all came to rest")
+        own = self.own_findings(settled.findings)
+        require_record(run.fleet, own)
+        if self.reach is Reach.WIDE and not self._stood(run):
+            return None
+        there = settled.first.fleet.parts
+        kept = keep(run.fleet, run.context, run.now, own, written=settled.files.keys(), there=there)
+        totals = self.totals(kept)
+        self._require_same_prices(run.fleet.settings, totals)
+        if self.reach is Reach.NEAR and not self._cut_off(kept):
+            return None
+        self.refuse_names_of_others(kept)
+        facts = facts_of(self.question, run, totals, (*kept.loose, *self.loose))
+        if self.reach is Reach.NEAR:
+            facts |= {name: self.facts[name] for name in ("lease floor", "holds")}
+        looked_at = f"{len(kept.homes)} neighbourhoods, {self.reach.value}"
+        return Answer(settled, facts, kept, self.chosen, looked_at)
+
+    def _evaluate(self, snapshot: Snapshot, fleet: Fleet, files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
+        if restless:
+            raise WholeNeeded("not all come to rest")
+        part = assemble(Overlay(snapshot, files)) if files else fleet
+        known = list(self.summaries.values())
+        ruled = validate(replace(part, beyond=self.beyond(part)))
+        if ruled.settings.obeyed and is_fleet_broken(ruled):
+            raise WholeNeeded("the Fleet is broken")
+        ruled = hear(ruled, agents_of(snapshot))
+        require_record(ruled, ())
+        objects = {id_: obj for summary in known for id_, obj in summary.objects.items()}
+        whole = replace(
+            ruled,
+            objects={**objects, **ruled.objects},
+            previous={**{id_: {} for id_ in objects if is_cluster(id_)}, **ruled.previous},
+            decided={id_: decisions for summary in known for id_, decisions in summary.decided.items()},
+            held=tuple(held for summary in known for held in summary.held),
+            wakes=rest_wakes(self.state, self.chosen),
+            published=self.question.remembered.memory,
+        )
+        run = decide(whole, self.question.now.astimezone(UTC).replace(microsecond=0), restless, self.question.commit)
+        return replace(run, fleet=replace(run.fleet, findings=tuple(self.with_the_others(run.fleet))))
+
+    # -- whether it does
+
+    def _stood(self, run: Run) -> bool:
+        """Whether what stands was right to stand. Else what has to be looked at too is chosen."""
+        assert run.context is not None
+        if run.context.lease_floor != self.facts["lease floor"]:
+            raise WholeNeeded("leases last longer or shorter than before")
+        for summary in self.summaries.values():
+            if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decided.items() if decided):
+                raise WholeNeeded("a wide stage decides of a cluster")
+        if self.facts["holds"] or run.context.allowance.holding:
+            pressed = {name for name, summary in self.summaries.items() if summary.pressed}
+            if pressed:
+                self.chosen |= self.state.of_names(pressed)
+                return False
+        return True
+
+    def _cut_off(self, kept: Kept) -> bool:
+        """Whether the rest of the fleet sees nothing new of what was looked at."""
+        then = {name: home.digest for name, home in self.known.items()}
+        return {home.name: home.digest for home in kept.homes} == then and not any(
+            home.shared or home.troubled for home in kept.homes
+        )
+
+    def _require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
+        """What a policy may cost for one object depends on how many there are, in powers of two."""
+
+        def prices(counts: Mapping[str, int]) -> list[int]:
+            groups: list[tuple[Kind, ...]] = [CLUSTERS, *((kind,) for kind in ALL)]
+            numbers = (sum(counts.get(f"kind {kind_name(kind)}", 0) for kind in kinds) for kinds in groups)
+            return [cost_share(settings.policy_cost, settings.expression_cost, number) for number in numbers]
+
+        if prices(totals) != prices(self.facts["totals"]):
+            raise WholeNeeded("policies cost more or less than before")
+        for name in ("adapters", "derived"):
+            if bool(totals.get(name)) != bool(self.facts["totals"].get(name)):
+                raise WholeNeeded("the first or the last of its kind")

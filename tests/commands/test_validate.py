@@ -1,0 +1,34 @@
+"""`muster validate`: what the hook takes into its hands, and what it leaves alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.git import git_environ
+from tests.support.living import Living
+
+_HOOK = """
+import sys
+from muster.commands import cli
+code = cli.run(["validate", "--staged", "--touched"])
+unused = {"muster.decide.pipeline", "muster.gitio.push", "muster.output", "celpy", "jsonschema", "lark", "re2", "rich"}
+print(code, *sorted(unused & set(sys.modules)))
+"""
+
+
+def test_the_hook_imports_nothing_that_one_edited_cluster_does_not_need(tmp_path: Path) -> None:
+    living = Living.small(tmp_path / "fleet", 1, 5)
+
+    def hook() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", _HOOK], cwd=living.repo.path, capture_output=True, text=True, check=True,
+            env={**git_environ(tmp_path), "MUSTER_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    for region in ("us", "ap"):
+        file = living.repo.path / "clusters/c001/cluster.yaml"
+        file.write_text(file.read_text().replace("region: eu", f"region: {region}"))
+        living.repo.git("add", "--all")
+        said = hook()
+    assert said == "0"
