@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-#: Folders, and files that ask the same of very many inputs.
+#: Folders, and files that ask the same of very many inputs; single tests that do are marked `given_many`.
 UNMEASURED = (
     "conformance", "docs", "e2e", "packaging", "soak",
     "cel/test_fuzz.py", "cel/test_properties.py", "cel/test_units.py",
     "commands/test_slips.py",
     "decide/placements/test_properties.py", "decide/pools/test_rest.py", "decide/test_faults.py",
-    "decide/test_pipeline.py",
-    "engine/test_warm.py",
+    "decide/test_because.py", "decide/test_pipeline.py",
+    "engine/test_staged.py", "engine/test_warm.py",
     "gitio/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
     "yamlio/test_emitter.py",
 )  # fmt: skip
@@ -32,7 +32,7 @@ _PATHS = tuple(TESTS / name for name in UNMEASURED)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Run untraced what is not measured. pytest-cov's own marker for that has no effect in a worker of xdist."""
     tracers = sys.gettrace(), threading.gettrace()
-    untraced = any(item.path.is_relative_to(path) for path in _PATHS)
+    untraced = "given_many" in item.keywords or any(item.path.is_relative_to(path) for path in _PATHS)
     if untraced:
         sys.settrace(None)
         threading.settrace(None)

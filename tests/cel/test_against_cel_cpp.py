@@ -40,6 +40,7 @@ ORACLE = Oracle(SHARED)
 seeds = st.integers(0, 2**32)
 
 
+@pytest.mark.given_many
 @settings(max_examples=400, derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 4))
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
@@ -94,6 +95,7 @@ def is_known(text: str, ours: Any, theirs: Any) -> bool:
     return ("int(" in text and ours == ERROR) or (" in " in text and theirs == ERROR)
 
 
+@pytest.mark.given_many
 @settings(max_examples=600, derandomize=True, deadline=None)
 @given(seeds, st.integers(1, 4))
 def test_values_are_those_of_cel_cpp_whatever_the_data(seed: int, depth: int) -> None:

@@ -66,6 +66,7 @@ def paths(tree: Tree, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
     return found
 
 
+@pytest.mark.given_many
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.data())
 def test_the_validators_agree_on_anything(data: st.DataObject) -> None:

@@ -288,6 +288,7 @@ def test_setting_changes_nothing_else(tree: dict[str, Tree], random: Random, val
         assert comments(edited) >= comments(text)
 
 
+@pytest.mark.given_many
 @SETTINGS
 @given(mappings.filter(bool), randoms, st.data())
 def test_removing_changes_nothing_else(tree: dict[str, Tree], random: Random, data: st.DataObject) -> None:
@@ -302,6 +303,7 @@ def test_removing_changes_nothing_else(tree: dict[str, Tree], random: Random, da
     check(text, edited, expected, path[:-1] if path[-1] == first else path)
 
 
+@pytest.mark.given_many
 @SETTINGS
 @given(mappings, randoms, keys, trees, st.data())
 def test_adding_changes_nothing_else(

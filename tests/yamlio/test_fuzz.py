@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -108,6 +109,7 @@ def check(data: bytes, label: str) -> Loaded:
     return loaded
 
 
+@pytest.mark.given_many
 @settings(max_examples=1500, derandomize=True, deadline=None)
 @given(files, labels)
 @example(SAMPLE, "a.yaml")

@@ -50,6 +50,7 @@ def taught(text: str, times: int = 3) -> Shapes:
     return shapes
 
 
+@pytest.mark.given_many
 @settings(max_examples=150, deadline=None)
 @given(texts, st.integers(0, 5))
 @example("a: [b,\n  c: d\n  ]", 1)
