@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.cel import ast
 from muster.cel.closures import path
+from muster.cel.deadlines import Deadline, deadlines_of
 from muster.cel.folds import Failure
 from muster.cel.runtime.describe import shown
 
@@ -33,10 +34,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All parts of an evaluated expression that are not constants, in the order of the text."""
+    """All parts of an evaluated expression that are not constants, in the order of the text, and its deadlines."""
 
     text: str
     parts: tuple[Part, ...]
+    deadlines: tuple[Deadline, ...] = ()
 
     def __str__(self) -> str:
         """Lay the values out under the text, each under the place that its part is marked by."""
@@ -59,7 +61,8 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any]) -> Trace:
         if reached:
             failed = isinstance(seen[current.id], Failure)
             pending += [(child, failed or not _leads_on(current, child)) for child in ast.children(current)]
-    return Trace(text, tuple(sorted(parts, key=lambda part: (part.offset, part.id))))
+    in_order = tuple(sorted(parts, key=lambda part: (part.offset, part.id)))
+    return Trace(text, in_order, deadlines_of(node, seen))
 
 
 def _leads_on(node: ast.Node, child: ast.Node) -> bool:

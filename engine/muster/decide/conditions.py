@@ -101,7 +101,7 @@ def _judged(
     """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
     scopes.clock.reset()
     try:
-        return judge(policy, scopes.for_policy(policy, base))
+        return judge(policy, scopes.for_policy(policy, base, obj.id))
     except PolicyFailure as failure:
         failures.add(policy, failure, obj.id)
         return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", _of_failure(policy, failure))
@@ -204,6 +204,6 @@ def _text(text: Text, scope: PolicyScope, rule: str, at: At) -> str:
 
 def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> object:
     try:
-        return program.value(scope, scope.budget)
+        return scope.evaluate(program, at)
     except cel.EvaluationError as error:
         raise PolicyFailure(rule, at, error) from None

@@ -211,11 +211,13 @@ class Asking:
         """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
         what is in doubt, unless it says itself what silence means to it."""
         answer = _Answer()
-        budget = cel.Budget(self.scopes.rules.share(CLUSTERS))
+        budget, note = cel.Budget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
             seen = Variables(scope.__getitem__)
             watched = () if expression.of_silence else watch(seen, doubt)
-            result = expression.when.run(seen, clock=self.scopes.clock, budget=budget)
+            result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
+            if note is not None:
+                note.take(expression.when, expression.at, result)
             if result.error is not None:
                 self.failures.add(remedy, PolicyFailure(remedy.id.name, expression.at, result.error), obj.id)
                 answer = replace(answer, failed=True)

@@ -81,7 +81,7 @@ def _conditions(
             continue
         scopes.clock.reset()
         try:
-            statement = judge(policy, scopes.for_policy(policy, base))
+            statement = judge(policy, scopes.for_policy(policy, base, obj.id))
         except PolicyFailure:
             statement = SILENT if expired else None
         horizon = earliest(scopes.clock.horizon, None if expired else until)

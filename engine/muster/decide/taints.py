@@ -173,7 +173,7 @@ class _Taints:
             if any(self._put_by(policy, self._key(rule)) for rule in rules):
                 seen = Variables(base.__getitem__)
                 watched = watch(seen, self.silence.doubts.about(self.obj))
-            scope = scopes.for_policy(policy, seen)
+            scope = scopes.for_policy(policy, seen, self.obj.id)
             for rule in rules:
                 yield from self._of_rule(policy, rule, scope, scopes.clock, watched)
 

@@ -19,6 +19,7 @@ from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot, agents_of
 from muster.policy.ruled import Ruled
+from muster.policy.witness import Witness
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
 
@@ -42,17 +43,19 @@ def evaluate_snapshot(
     now: datetime,
     published: Memory = NOTHING_PUBLISHED,
     restless: Mapping[ObjectId, Finding] = NOBODY,
+    witness: Witness | None = None,
 ) -> Run:
     """Evaluate what a snapshot holds; `published` are the pulses that went out before.
 
-    The `restless` objects keep their last derived state as if they were broken, each with its finding.
+    The `restless` objects keep their last derived state as if they were broken, each with its finding. A `witness` is
+    told how expressions were evaluated.
     """
     if now.tzinfo is None:
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         fleet = hear(check_snapshot(snapshot), agents_of(snapshot))
-        return decide(replace(fleet, published=published), instant, restless, snapshot.commit)
+        return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
 
 
 def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from muster.policy.pulses import PulsePolicy
     from muster.policy.remedies import Remedy
     from muster.policy.taints import TaintPolicy
+    from muster.policy.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,14 @@ class InForce:
     """The settings and policies in force.
 
     `grace`: for how many durations of its lease a cluster may be silent. `counts`: how many sound objects of each kind
-    there are in the fleet.
+    there are in the fleet. `witness`: whom to tell how expressions were evaluated.
     """
 
     settings: Settings
     compiled: Compiled
     grace: int
     counts: Mapping[Kind, int]
+    witness: "Witness | None" = None
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     def share(self, kinds: tuple[Kind, ...]) -> int:

@@ -1,9 +1,14 @@
 """What the expressions of one policy see of one object: the variables, and what all of them may cost together."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from weakref import ref
 
 from muster import cel
+from muster.model.tree import At
+
+#: Where a policy's variables stand; their names are what follows.
+VARIABLES_AT: At = ("spec", "variables")
 
 
 class Variables(dict[str, object]):
@@ -34,6 +39,11 @@ class PolicyScope(Variables):
         self.budget = cel.Budget(limit)
         self._programs = programs
 
+    def evaluate(self, program: cel.Program, at: At) -> Any:  # noqa: ARG002 - who witnesses it wants to know
+        """Return the value of the policy's expression `at` a place, and spend what it costs. EvaluationError where it
+        fails."""
+        return program.value(self, self.budget)
+
     def __missing__(self, name: str) -> object:
         """Compute a variable."""
         if name != "variables":
@@ -61,7 +71,7 @@ class _LazyVariables(dict[str, object]):
             scope = self._scope()
             assert scope is not None
             try:
-                value = self[name] = self._programs[name].value(scope, scope.budget)
+                value = self[name] = scope.evaluate(self._programs[name], (*VARIABLES_AT, name))
             except cel.EvaluationError as failed:
                 error = self._failed[name] = failed
             else:

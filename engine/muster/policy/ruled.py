@@ -1,17 +1,23 @@
 """A fleet with the policies that rule it: what stages are given. One that asks for a `Fleet` looks at no policy."""
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.policy.in_force import NOTHING, Compiled, InForce
 
+if TYPE_CHECKING:
+    from muster.policy.witness import Witness
+
 
 @dataclass(frozen=True)
 class Ruled(Fleet):
-    """A fleet, and its policies as compiled from it (`muster.policy.compiling`)."""
+    """A fleet, and its policies as compiled from it (`muster.policy.compiling`). `witness`: whom to tell how their
+    expressions were evaluated."""
 
     compiled: Compiled = NOTHING
+    witness: "Witness | None" = None
 
     @classmethod
     def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
@@ -21,4 +27,4 @@ class Ruled(Fleet):
     @property
     def rules(self) -> InForce:
         """What rules every object of it alike."""
-        return InForce(self.settings, self.compiled, grace_factor(self), self.counts())
+        return InForce(self.settings, self.compiled, grace_factor(self), self.counts(), self.witness)

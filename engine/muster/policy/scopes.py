@@ -6,10 +6,12 @@ from datetime import datetime
 
 from muster import cel
 from muster.fleet.view import View
+from muster.model.ids import ObjectId
 from muster.policy.in_force import InForce
 from muster.policy.lazy import PolicyScope
 from muster.policy.policies import Policy
 from muster.policy.variables import Sight
+from muster.policy.witness import Note, WitnessedScope
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,17 @@ class Scopes(Sight):
         """Prepare for the objects of a view at an instant."""
         return cls(view, rules.settings, cel.Clock(now), rules.grace, rules)
 
-    def for_policy(self, policy: Policy, base: Mapping[str, object]) -> PolicyScope:
+    def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""
-        scope = PolicyScope(base, policy.variables, self.rules.share(policy.target.kinds))
+        share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about)
+        if note is None:
+            scope = PolicyScope(base, policy.variables, share)
+        else:
+            scope = WitnessedScope(base, policy.variables, share, note)
         scope["params"], scope["now"] = policy.params, self.clock.now
         return scope
+
+    def note(self, policy: ObjectId, about: ObjectId) -> Note | None:
+        """Where evaluations about an object are to be noted; None where nobody asks."""
+        witness = self.rules.witness
+        return Note(witness, about, policy, self.clock) if witness is not None and about in witness.objects else None

@@ -22,6 +22,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import Pulse, Wake
 from muster.model.finding import Finding
+from muster.model.ids import ObjectId
 from muster.model.published import Published, PulseKey
 from muster.model.times import earliest, later
 from muster.policy.lazy import PolicyScope, Variables
@@ -59,7 +60,7 @@ def _of_object(
     last = of_this(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
-    rule, scope = _asked(scopes, policy, base, last)
+    rule, scope = _asked(scopes, policy, base, obj.id, last)
     flips = scopes.clock.horizon
     if rule is None:
         yield from _later(policy, obj, flips)
@@ -73,26 +74,28 @@ def _of_object(
     scope["reason"] = rule.reason
     event = pulse_event(policy, obj.id, scope, last, now, since)
     sent = Published(generation, now, waiting + 1)
-    horizon = _after(scopes, policy, base, sent)
+    horizon = _after(scopes, policy, base, obj.id, sent)
     yield Pulse(obj.id, event, rule.because, horizon, policy.id.name, rule.reason, sent)
 
 
 def _asked(
-    scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], last: Published | None
+    scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, last: Published | None
 ) -> tuple[PulseRule | None, PolicyScope]:
     """The first rule that asks for a pulse, and the scope in which it does."""
     scopes.clock.reset()
-    scope = scopes.for_policy(policy, base)
+    scope = scopes.for_policy(policy, base, about)
     scope["pulsed"] = pulsed(last, base)
     if not guards_hold(policy.guards, scope):
         return None, scope
     return next((r for r in policy.rules if holds(r.when, scope, r.name, r.at)), None), scope
 
 
-def _after(scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], sent: Published) -> datetime | None:
+def _after(
+    scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, sent: Published
+) -> datetime | None:
     """When the next pulse is due if this one goes out now and nobody answers it."""
     try:
-        rule, _ = _asked(scopes, policy, base, sent)
+        rule, _ = _asked(scopes, policy, base, about, sent)
     except PolicyFailure:
         return None
     if rule is None:
