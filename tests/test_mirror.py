@@ -23,8 +23,12 @@ THROUGH = {
     "agent/observer.py": "agent/test_heartbeat.py",
     "agent/own_ref.py": "agent/test_heartbeat.py",
     "agent/detector.py": "commands/test_detect.py",
+    "answers/described.py": "commands/test_explain.py",  # what is explained shows in what is printed
+    "answers/pages.py": "commands/test_explain.py",
+    "answers/reads.py": "answers/test_explain.py",
     "answers/listening.py": "e2e/test_hearing.py",  # clones, forks and remotes that do not answer
     "commands/accept.py": "commands/test_edits.py",
+    "commands/describe.py": "commands/test_explain.py",
     "commands/demo.py": "docs/test_readme.py",
     "commands/deny.py": "commands/test_edits.py",
     "commands/disposable.py": "commands/test_cache.py",
@@ -43,6 +47,7 @@ THROUGH = {
     "commands/render.py": "commands/test_cli.py",
     "commands/source_lines.py": "packaging/test_origin.py",
     "commands/taint.py": "commands/test_edits.py",
+    "output/explanation.py": "commands/test_explain.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour

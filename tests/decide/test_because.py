@@ -66,7 +66,7 @@ def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:
             assert places or obj is None or not obj.parts, f"{stage.name}: {outcome}"
             for place in places:
                 assert place.line, f"{stage.name}: {outcome}"
-                assert place.file.rpartition(":")[2] in paths or place.file.startswith("muster:"), place
+                assert place.file.rpartition(":")[2] in paths or place.file.startswith("builtin:"), place
         context = context.after(outcomes)
         fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, Broadcast | Failed))
     return spoken

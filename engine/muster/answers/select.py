@@ -1,8 +1,9 @@
 """Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from muster.engine.run import Run
+from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, Kind
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig
@@ -41,6 +42,20 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
         hint = did_you_mean(word, (name for kind in ALL for name in (kind.plural, kind.name.casefold())))
         raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())
     return found
+
+
+def ids_named(target: str) -> Callable[[ObjectId], bool]:
+    """Return what tells the objects that `KIND[/[NAMESPACE/]NAME]` names. UnknownKind where no kind is called so."""
+    word, _, rest = target.partition("/")
+    kinds = {(kind.group, kind.name) for kind in kinds_named(word)}
+    namespace, _, name = rest.rpartition("/")
+
+    def is_named(id_: ObjectId) -> bool:
+        if (id_.group, id_.kind) not in kinds or (name and id_.name != name):
+            return False
+        return not namespace or id_.namespace == namespace
+
+    return is_named
 
 
 def select(run: Run, target: str | None) -> list[Tree]:

@@ -31,10 +31,14 @@ class Term:
     sign: int
 
     @property
+    def value_text(self) -> str:
+        """The value in a few words."""
+        return shown(self.value)
+
+    @property
     def shown(self) -> str:
-        """The value in a few words, and where it comes from; a literal says so itself."""
-        text = shown(self.value)
-        return f"{text} ({self.label})" if self.label else text
+        """The value, and where it comes from; what is spelled out says so itself."""
+        return f"{self.value_text} ({self.label})" if self.label else self.value_text
 
 
 @dataclass(frozen=True, slots=True)

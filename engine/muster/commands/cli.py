@@ -37,6 +37,8 @@ VERBS: dict[str, str] = {
     "export": "Print what a load balancer or a live hub needs of the fleet.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cache": "Show what is kept between runs, or drop it.",
+    "describe": "Show an object with why beside each field that was decided.",
+    "explain": "Say why something is as it is, by which rule, and until when.",
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",
 }

@@ -12,6 +12,7 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
+    from muster.model.ids import ObjectId
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -99,6 +100,29 @@ def output_option(*formats: str) -> Callable[[_F], _F]:
     return click.option(
         "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
     )
+
+
+def one_object(target: str) -> "Callable[[ObjectId], bool]":
+    """What tells the object that `KIND/[NAMESPACE/]NAME` names. click.UsageError where it names no kind or object."""
+    from muster.answers.select import UnknownKind, ids_named
+
+    try:
+        is_named = ids_named(target)
+    except UnknownKind as error:
+        raise click.UsageError(str(error)) from error
+    if "/" not in target:
+        raise click.UsageError(f"name one object, as in {target}/NAME.")
+    return is_named
+
+
+def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> "ObjectId":
+    """The object of a run that `target` names. click.UsageError where there is none, or more than one."""
+    named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
+    if len(named) != 1:
+        raise click.UsageError(
+            f"{target} is one of {', '.join(map(str, named))}: name one." if named else f"there is no {target}."
+        )
+    return named[0]
 
 
 def selected(run: "Run", target: str | None) -> list[Tree]:

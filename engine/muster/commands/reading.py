@@ -21,9 +21,13 @@ from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from muster.answers.instants import Instant
     from muster.answers.listening import Ears
     from muster.engine.run import Run
+    from muster.model.ids import ObjectId
+    from muster.policy.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ class Reading:
         if self.repository is None or self.base is None:
             return Instant(now)
         return instant_of(self.repository, self.base, now)
+
+    def tip_of(self, ref: str) -> str | None:
+        """The commit of an agent's ref, named as messages name it; None for one that was not heard."""
+        refs = self.heard.refs if self.heard is not None else ()
+        return next((found.commit for found in refs if found.short == ref), None)
 
     def require_heard(self, run: "Run") -> None:
         """Raise RepositoryError where clusters that speak through refs could not be heard.
@@ -101,6 +110,22 @@ def evaluated(repo: Path, rev: str | None, now: datetime, *, worktree: bool, off
         run = evaluate_snapshot(reading.snapshot, now)
     reading.require_heard(run)
     return reading, run
+
+
+def witnessed(
+    about: "Callable[[ObjectId], bool]", repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool
+) -> "tuple[Reading, Run, Witness]":
+    """Evaluate as `evaluated` does, with a witness for some objects."""
+    from muster.answers.listening import READER
+    from muster.engine.evaluate import evaluate_snapshot
+    from muster.policy.witness import Witness
+
+    witness = Witness(about)
+    with working("evaluating the fleet"):
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+        run = evaluate_snapshot(reading.snapshot, now, witness=witness)
+    reading.require_heard(run)
+    return reading, run, witness
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from muster.fleet.merge import leaf_at
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
-from muster.fleet.view import View
 from muster.model.decision import Because, Path
 from muster.model.finding import Finding
 from muster.model.findings import finding
@@ -42,12 +42,13 @@ def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
     ]
 
 
-def input_places(view: View, decided: ObjectId, because: Because) -> list[Place]:
+def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Place]:
     """Return where the inputs of a decision about an object stand: each at the field, or at the nearest ancestor of it
     that a file sets. What no file has (muster alone declares the object, or it is gone) is left out."""
     found: dict[Place, None] = {}
     for read in because.inputs:
-        obj = view.objects.get(read.object or decided)
+        id_ = read.object or decided
+        obj = fleet.objects.get(id_) or fleet.builtin.get(id_)
         if obj is not None and obj.parts:
             found[place_of(obj.parts, read.path)] = None
     return list(found)
@@ -63,7 +64,7 @@ def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
             if not isinstance(body, list):
                 break
             index = next(
-                (i for i, e in enumerate(body) if isinstance(e, dict) and tuple(e.get(f) for f in fields) == step), None
+                (i for i, e in enumerate(body) if isinstance(e, dict) and element_key(e, fields) == step), None
             )
             if index is None:
                 break

@@ -38,4 +38,4 @@ class Scopes(Sight):
     def note(self, policy: ObjectId, about: ObjectId) -> Note | None:
         """Where evaluations about an object are to be noted; None where nobody asks."""
         witness = self.rules.witness
-        return Note(witness, about, policy, self.clock) if witness is not None and about in witness.objects else None
+        return Note(witness, about, policy, self.clock) if witness is not None and witness.about(about) else None

@@ -4,7 +4,7 @@ A run that has one decides what it would without. What is noted costs several ev
 objects that somebody asks about and for no others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,9 +28,9 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Notes every evaluation about some `objects`, in their order; what a variable gives before what reads it."""
+    """Notes every evaluation about the objects that it is `about`, in their order; a variable before what reads it."""
 
-    objects: frozenset[ObjectId]
+    about: Callable[[ObjectId], bool]
     seen: list[Evaluation] = field(default_factory=list)
 
 

@@ -1,0 +1,86 @@
+"""`muster explain`: why something is as it is."""
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+from muster.commands.outcome import report
+from muster.model.source import Place
+
+if TYPE_CHECKING:
+    from muster.commands.reading import Reading
+
+
+@click.command()
+@click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE")
+@click.argument("field", required=False, default="")
+@options.repo_option
+@options.snapshot_options
+@options.offline_option
+@options.now_option
+@options.output_option("text", "json")
+def command(
+    target: str, field: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str
+) -> int:
+    """Say why an object is as it is: the rule behind each field, the rule's expression with the value of each part,
+    the inputs with file, line, commit and author, the arithmetic of deadlines, and until when it holds.
+
+    FIELD is a path (`status.conditions[Available]`), or a part of one (`Available`, `taints`, `remedyActions`); of a
+    Placement also the name of a cluster: why it is chosen, or not. KIND.FIELD prints what the schema says of a field,
+    CODE what a finding means.
+    """
+    from muster.answers.pages import page_of
+    from muster.answers.select import UnknownKind
+
+    try:
+        if (page := page_of(target)) is not None:
+            sys.stdout.write(page)
+            return 0
+    except UnknownKind as error:
+        raise click.UsageError(str(error)) from error
+    is_named = options.one_object(target)
+    from muster.answers.explain import NothingDecided, explain
+    from muster.commands.reading import witnessed
+    from muster.output.documents import json_text
+    from muster.output.explanation import explanation_document, explanation_text
+
+    reading, run, witness = witnessed(is_named, repo, rev, now, worktree=worktree, offline=offline)
+    id_ = options.the_one(run, target, is_named)
+    try:
+        found = explain(run, witness, id_, field)
+    except NothingDecided as error:
+        raise click.UsageError(str(error)) from error
+    told = _told(reading, now)
+    sys.stdout.write(
+        json_text(explanation_document(found, told)) if output == "json" else explanation_text(found, told)
+    )
+    return report([one for one in run.findings if one.object == id_])
+
+
+def _told(reading: "Reading", now: datetime) -> Callable[[Place], str]:
+    """Who wrote what stands at a place, as far as git knows."""
+    from muster.fleet.builtin import PREFIX
+    from muster.gitio.blame import written
+    from muster.model.times import age
+
+    repository, commit = reading.repository, reading.snapshot.commit
+
+    @cache
+    def told(place: Place) -> str:
+        if repository is None or place.file.startswith(PREFIX):
+            return ""
+        ref, _, path = place.file.rpartition(":")
+        revision = reading.tip_of(ref) if ref else commit
+        found = written(repository, revision, path, place.line) if revision else None
+        if found is None:
+            return ""
+        when = f"{age(found.time, now)} ago" if found.time <= now else f"on {found.time:%Y-%m-%d}"
+        return f"{found.commit} by {found.author}, {when}"
+
+    return told
