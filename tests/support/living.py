@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from muster.acts.message import commit_message
 from muster.engine.question import Question
@@ -97,7 +98,7 @@ class Living:
     undone: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
-    def small(cls, folder: Path, seed: int, count: int = 16) -> "Living":
+    def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
         """A fleet of ManagedClusters, half of them with agents on refs of their own, placements and a Remedy."""
         made = cls(new_repository(folder), random.Random(seed))
         files: dict[str, Content] = {
@@ -113,7 +114,7 @@ class Living:
         return made
 
     @classmethod
-    def example(cls, folder: Path, seed: int) -> "Living":
+    def example(cls, folder: Path, seed: int) -> Self:
         """The example fleet."""
         made = cls(new_repository(folder), random.Random(seed))
         made.repo.commit(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 STATES = "state"
 #: In place of a branch: what is staged, whatever branch it is for. The hook keeps a state of its own.
 STAGED = ".staged"
+#: The same of work trees, which `validate` looks at.
+WORK_TREE = ".worktree"
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path | None:
@@ -50,7 +52,7 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
     from muster.gitio.repository import common_directory
 
     if named := given or environ.get("MUSTER_STATE"):
-        return Path(f"{named}{STAGED}" if branch == STAGED else named)
+        return Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
     directory = cache_directory(environ)
     if directory is None:
         return None

@@ -10,7 +10,7 @@ import click
 
 from muster.commands.disposable import use_cache
 from muster.commands.progress import working
-from muster.gitio.beside import BesideAgents
+from muster.gitio.beside import BesideAgents, work_tree_snapshot
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here
@@ -87,7 +87,7 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
     from muster.answers.listening import hear_at
 
     _check(repo, rev, worktree=worktree)
-    if worktree and (found := _own_repository(repo)) is None:
+    if worktree and (found := own_repository(repo)) is None:
         return Reading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
     repository = found if worktree and found else open_repository(repo, os.environ)
     if not worktree:
@@ -96,8 +96,7 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
         return Reading(open_commit(repository, base, heard), ears, repository, base, heard)
     head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
     heard = hear_at(repository, head, ears)
-    below = DirectorySnapshot(worktree_root(repo), os.environ)
-    return Reading(BesideAgents(below, repository, heard), ears, repository, head, heard)
+    return Reading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
 
 
 def evaluated(repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool) -> "tuple[Reading, Run]":
@@ -137,8 +136,10 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
     if staged:
         return IndexSnapshot(open_repository(repo, os.environ))
     if worktree:
-        below, repository = DirectorySnapshot(worktree_root(repo), os.environ), _own_repository(repo)
-        return below if repository is None else BesideAgents(below, repository, here(repository))
+        repository = own_repository(repo)
+        if repository is not None:
+            return work_tree_snapshot(repository, here(repository))
+        return DirectorySnapshot(worktree_root(repo), os.environ)
     return open_commit(open_repository(repo, os.environ), rev or "HEAD")
 
 
@@ -150,7 +151,7 @@ def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
         raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
 
 
-def _own_repository(repo: Path) -> Repository | None:
+def own_repository(repo: Path) -> Repository | None:
     """The repository whose work tree a fleet is; None for a plain directory, which has no agents, and for a fleet in a
     folder of another repository, such as an example."""
     root = worktree_root(repo)

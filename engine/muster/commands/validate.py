@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +12,11 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
+from muster.gitio.errors import RepositoryError
 
 if TYPE_CHECKING:
     from muster.gitio.changes import PathChange
+    from muster.gitio.hearing import Heard
     from muster.gitio.repository import Repository
     from muster.policy.ruled import Ruled
 
@@ -43,16 +45,16 @@ def command(
         raise click.UsageError("--touched goes with --staged.")
     names = set(relative(files, repo))
     with working("checking the fleet"):
-        if touched:
-            next_commit = NextCommit.of(repo)
-            names |= next_commit.paths
+        looked_at = next_commit(repo) if touched else None
+        if looked_at is not None:
+            names.update(change.path for change in looked_at.changes)
             if not any(map(is_read, names)):
                 return 0
-        if touched and not base:
-            fleet, count = next_commit.checked()
-        else:
-            fleet = revision(repo, rev, base, staged=staged)
-            count = len(fleet.objects)
+        if base or rev or (staged and not touched):
+            looked_at = None
+        elif not touched:
+            looked_at = work_tree(repo)
+        fleet, count = revision(repo, rev, base, staged=staged) if looked_at is None else looked_at.checked(names)
         if not fleet.partial:  # of a part it has been asked whether anything is gone
             from muster.decide.removals import removal_findings
 
@@ -75,45 +77,62 @@ def command(
 
 
 @dataclass(frozen=True, slots=True)
-class NextCommit:
-    """What is staged: what it changes of the commit on which it is built, which is None for the first."""
+class Uncommitted:
+    """What is staged, or in the work tree where agents were `heard`: what it changes of the commit on which it is
+    built, which is None for the first."""
 
     repository: "Repository"
     head: str | None
     changes: "Sequence[PathChange]"
+    heard: "Heard | None" = None
 
-    @classmethod
-    def of(cls, repo: Path) -> "NextCommit":
-        """What is staged in the repository that `repo` lies in."""
-        from muster.gitio.changes import staged_changes
-        from muster.gitio.repository import open_repository
-
-        repository = open_repository(repo, os.environ)
-        head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        return cls(repository, head, staged_changes(repository, head))
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The paths that it writes, moves or deletes."""
-        return frozenset(change.path for change in self.changes)
-
-    def checked(self) -> "tuple[Ruled, int]":
-        """Check it as far as what it changes matters to, and return how many objects there are in all."""
-        from muster.commands.disposable import STAGED, open_state_of, use_cache
-        from muster.engine.staged import staged_fleet
+    def checked(self, files: Collection[str]) -> "tuple[Ruled, int]":
+        """Check it as far as what it changes and some files matter to, and return how many objects there are in all."""
+        from muster.commands.disposable import STAGED, WORK_TREE, open_state_of, use_cache
+        from muster.engine import uncommitted
 
         use_cache(os.environ)
-        state = open_state_of(os.environ, self.repository, STAGED)
-        return staged_fleet(self.repository, self.head, self.changes, state)
+        if self.head is None:
+            return revision(self.repository.git.directory, None, None, staged=True)
+        state = open_state_of(os.environ, self.repository, STAGED if self.heard is None else WORK_TREE)
+        asked = uncommitted.Uncommitted(self.repository, self.head, self.changes, self.heard)
+        return uncommitted.check_uncommitted(asked, state, files)
 
 
-def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "Ruled":
-    """The whole fleet, checked, as `--rev` and `--staged` name it: the work tree without any."""
+def next_commit(repo: Path) -> Uncommitted:
+    """What is staged in the repository that `repo` lies in."""
+    from muster.gitio.changes import staged_changes
+    from muster.gitio.repository import open_repository
+
+    repository = open_repository(repo, os.environ)
+    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return Uncommitted(repository, head, staged_changes(repository, head))
+
+
+def work_tree(repo: Path) -> Uncommitted | None:
+    """The work tree that is the fleet; None where all of it has to be read to know what it changes."""
+    from muster.commands.reading import own_repository
+    from muster.gitio.hearing import here
+    from muster.gitio.status import NotToldError, work_tree_changes
+
+    repository = own_repository(repo) if repo.is_dir() else None
+    head = repository and repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if repository is None or not head:
+        return None
+    try:
+        return Uncommitted(repository, head, work_tree_changes(repository, head), here(repository))
+    except (NotToldError, RepositoryError):
+        return None
+
+
+def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[Ruled, int]":
+    """The whole fleet as `--rev` and `--staged` name it, the work tree without any; and how many objects there are."""
     from muster.commands.reading import base_of, snapshot_of
     from muster.engine.checking import check_snapshot
 
     snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
-    return check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+    fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+    return fleet, len(fleet.objects)
 
 
 def is_read(path: str) -> bool:

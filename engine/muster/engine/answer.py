@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.engine.homes import Kept, keep
-from muster.engine.question import Question, WholeNeeded, digest, published_entries
-from muster.engine.records import put_findings, put_held, text_of, tree_of
+from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of
+from muster.engine.records import put_findings, put_held, text_of
 from muster.engine.run import Run
 from muster.engine.settled import Settled
 from muster.engine.state import State
@@ -61,12 +61,12 @@ def of_whole(question: Question, settled: Settled, why: str) -> Answer:
 def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:
     """What is kept of a run as a whole."""
     assert run.context is not None
-    tips = text_of(question.tips)
+    tips = tips_of(question)
     return {
         "commit": question.commit,
         "now": question.second,
-        "tips": tree_of(tips),
-        "tips digest": digest(tips),
+        "tips": tips,
+        "tips digest": digest(text_of(tips)),
         "memory": question.remembered.at,
         "published": published_entries(question.remembered.memory),
         "lease floor": run.context.lease_floor,

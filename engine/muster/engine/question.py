@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from muster.engine.records import text_of
@@ -17,6 +17,7 @@ from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.model.published import Memory
+from muster.model.snapshot import Snapshot
 from muster.model.times import format_time
 from muster.model.tree import Tree
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from muster.engine.state import State
     from muster.gitio.agents import AgentRef
     from muster.gitio.hearing import Heard
-    from muster.gitio.index import IndexSnapshot
     from muster.gitio.pulse_memory import Remembered
 
 #: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
@@ -39,12 +39,20 @@ class Asked(Protocol):
     """What a part of a fleet is looked at for. Where more than `most` of the neighbourhoods are concerned, all are."""
 
     @property
+    def repository(self) -> Repository:
+        """Where it lies."""
+
+    @property
     def commit(self) -> str:
         """The commit that is asked about, or that on which is built what is."""
 
     @property
-    def now(self) -> datetime:
-        """As of when."""
+    def changes(self) -> Sequence[PathChange]:
+        """What is built on it changes; nothing where the commit itself is asked about."""
+
+    @property
+    def second(self) -> int:
+        """As of when, in seconds since the epoch."""
 
     @property
     def most(self) -> float:
@@ -56,13 +64,15 @@ class Asked(Protocol):
 
     def snapshot(
         self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
-    ) -> "CommitSnapshot | IndexSnapshot":
+    ) -> AbstractContextManager[Snapshot]:
         """The files; of the paths and refs named, where not all are looked at."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a run is asked: to decide a commit, with the agents that were heard, as of an instant."""
+    """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
+
+    With `changes`, the work tree that is built on it: see `muster.gitio.status`."""
 
     repository: Repository
     commit: str
@@ -70,6 +80,7 @@ class Question:
     now: datetime
     remembered: "Remembered"
     most: float = MOST
+    changes: Sequence[PathChange] = ()
 
     @property
     def second(self) -> int:
@@ -83,15 +94,14 @@ class Question:
 
     def snapshot(
         self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
-    ) -> CommitSnapshot:
+    ) -> AbstractContextManager[Snapshot]:
         """The files to decide on; of the paths and refs named, where not all are looked at."""
+        if self.changes:
+            from muster.gitio.beside import work_tree_snapshot
+
+            return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)
         chosen = self.heard.refs if refs is None else tuple(refs)
         return CommitSnapshot(self.repository, self.commit, chosen, self.heard.agents, only)
-
-    @cached_property
-    def tips(self) -> list[Tree]:
-        """The agents' refs as they were heard."""
-        return [[ref.name, ref.commit, list(ref.refused)] for ref in self.heard.refs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +142,41 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     """Where something changed since the last run, and what is due. WholeNeeded where that is not to be told."""
     if question.second < facts["now"]:
         raise WholeNeeded("it is earlier than at the last run")
-    homes, paths, labels = set(state.due(question.second)), set[str](), set[str]()
-    if facts["commit"] != question.commit:
-        if not _follows(question, facts["commit"]):
-            raise WholeNeeded("history was rewritten")
-        paths.update(data_of(changed_paths(question.repository, facts["commit"], question.commit)))
+    if facts["commit"] != question.commit and not _follows(question, facts["commit"]):
+        raise WholeNeeded("history was rewritten")
+    found = changed(question, state, facts)
+    if facts["memory"] == question.remembered.at:
+        return found
+    then = {tuple(entry[0]): entry for entry in state.fact("published")}
+    present = {tuple(entry[0]): entry for entry in published_entries(question.remembered.memory)}
+    ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
+    homes = state.of_names({default_home(id_) for id_ in ids} | {str(id_) for id_ in ids})
+    return replace(found, homes=found.homes | homes)
+
+
+def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
+    """Where files are others than those that the state is of, or agents spoke, and what is due."""
+    paths = set(data_of(asked.changes))
+    if facts["commit"] != asked.commit:
+        paths.update(data_of(changed_paths(asked.repository, facts["commit"], asked.commit)))
     there, unknown = state.of_files(paths)
-    homes |= there
-    labels |= paths
-    names = set[str]()
-    if facts["tips digest"] != digest(text_of(question.tips)):
+    homes, names, tips = there | state.due(asked.second), frozenset[str](), tips_of(asked)
+    if facts["tips digest"] != digest(text_of(tips)):
         before = {name: rest for name, *rest in state.fact("tips")}
-        now = {name: rest for name, *rest in question.tips}
+        now = {name: rest for name, *rest in tips}
         if before.keys() - now.keys():
             raise WholeNeeded("an agent's ref is gone")
-        changed = [ref for ref in question.heard.refs if before.get(ref.name) != now[ref.name]]
-        if any(ref.refused or not ref.cluster for ref in changed):
+        spoke = [ref for ref in asked.refs if before.get(ref.name) != now[ref.name]]
+        if any(ref.refused or not ref.cluster for ref in spoke):
             raise WholeNeeded("a ref that does not count has changed")
-        names = {ref.cluster for ref in changed}
-        homes |= state.of_refs(ref.short for ref in changed) | state.of_names(names)
-    if facts["memory"] != question.remembered.at:
-        then = {tuple(entry[0]): entry for entry in state.fact("published")}
-        present = {tuple(entry[0]): entry for entry in published_entries(question.remembered.memory)}
-        ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
-        homes |= state.of_names({default_home(id_) for id_ in ids} | {str(id_) for id_ in ids})
-    return Touched(frozenset(homes), frozenset(unknown), frozenset(names), frozenset(labels))
+        names = frozenset(ref.cluster for ref in spoke)
+        homes |= state.of_refs(ref.short for ref in spoke) | state.of_names(names)
+    return Touched(frozenset(homes), frozenset(unknown), names, frozenset(paths))
+
+
+def tips_of(asked: Asked) -> list[Tree]:
+    """The agents' refs as they were heard."""
+    return [[ref.name, ref.commit, list(ref.refused)] for ref in asked.refs]
 
 
 def default_home(id_: ObjectId) -> str:

@@ -1,8 +1,12 @@
-"""A work tree or the index together with the agents' refs: what a commit of it would be evaluated with."""
+"""A work tree together with the agents' refs: what a commit of it would be evaluated with."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Self
 
-from muster.gitio.agents import AgentFiles
+from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.changes import PathChange
+from muster.gitio.directory import DirectorySnapshot, Listing
 from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
@@ -54,6 +58,12 @@ class BesideAgents:
         """Who wrote the files of the snapshot below."""
         return authors_of(self._below)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""
         yield from self._below.files()
@@ -61,3 +71,18 @@ class BesideAgents:
             agents = AgentFiles(self._objects, self._heard.refs)
             self._skipped = agents.skipped
             yield from agents.files()
+
+
+def work_tree_snapshot(
+    repository: Repository, heard: Heard, changes: Collection[PathChange] = (), only: Collection[str] | None = None,
+    refs: Collection[AgentRef] | None = None,
+) -> BesideAgents:  # fmt: skip
+    """Return a repository's work tree with the agents that were heard beside it; of the paths and refs named, where not
+    all are looked at. `changes` are then all that it changes of HEAD: a path that these take away is not looked at,
+    even if something lies there that git ignores."""
+    listing = None
+    if only is not None:
+        gone = {change.path for change in changes if change.new is None}
+        listing = Listing.of({*only} - gone, repository.object_format)
+    below = DirectorySnapshot(repository.git.directory, repository.git.environ, listing)
+    return BesideAgents(below, repository, heard if refs is None else replace(heard, refs=tuple(refs)))

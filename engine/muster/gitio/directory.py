@@ -8,7 +8,7 @@ the index, so that what is said of the work tree is what will be said of its com
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from muster.model.source import SourceFile
 _REGULAR: Final = (b"100644", b"100755")
 
 
-class _Listing(NamedTuple):
+class Listing(NamedTuple):
     """What git tracks, and what it neither tracks nor ignores.
 
     `absent` are the files, with their blob ids, that a sparse checkout leaves out; `object_format` is the repository's.
@@ -39,6 +39,11 @@ class _Listing(NamedTuple):
     absent: Mapping[bytes, str]
     object_format: str
 
+    @classmethod
+    def of(cls, paths: Iterable[str], object_format: str) -> "Listing":
+        """These paths alone, as they are on the disk."""
+        return cls({os.fsencode(path) for path in paths}, {}, object_format)
+
 
 class DirectorySnapshot:
     """The data files below a directory. Satisfies `muster.model.snapshot.Snapshot`.
@@ -47,8 +52,11 @@ class DirectorySnapshot:
     it is yielded, so that its id and its content are of the same instant.
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
-        """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory."""
+    def __init__(self, path: Path, environ: Mapping[str, str], listing: Listing | None = None) -> None:
+        """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory.
+
+        `listing`: what is looked at, where that is known without asking git.
+        """
         if not path.is_dir():
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
         self._path, self._environ = path, environ
@@ -59,6 +67,7 @@ class DirectorySnapshot:
         self._absent: Mapping[bytes, str] = {}
         self._stored: Stored | None = None
         self._named: list[SourceFile] = []
+        self._listing = listing
 
     @property
     def commit(self) -> None:
@@ -100,7 +109,7 @@ class DirectorySnapshot:
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files, sorted by path."""
         self._skipped, self._named = [], []
-        listing = self._listed_by_git()
+        listing = self._listing or self._listed_by_git()
         self._absent = {} if listing is None else listing.absent
         ignored = self._ignored()
         with ExitStack() as stack:
@@ -184,7 +193,7 @@ class DirectorySnapshot:
             self._skip(IGNORE_FILE, "unreadable", fault)
         return ignored
 
-    def _listed_by_git(self) -> _Listing | None:
+    def _listed_by_git(self) -> Listing | None:
         """Return what git says is here; None where git has no say.
 
         It has none outside a work tree, without git, and in a directory that is itself ignored.
@@ -210,7 +219,7 @@ class DirectorySnapshot:
             paths.add(path)
             if tag == b"S" and mode in _REGULAR:
                 absent[path] = oid.decode()
-        return _Listing(paths, absent, object_format)
+        return Listing(paths, absent, object_format)
 
     def _walk(self) -> Iterator[bytes]:
         """Yield the paths of everything below the root that is no directory, without following links."""
