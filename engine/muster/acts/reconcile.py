@@ -27,6 +27,7 @@ from muster.model.finding import Finding
 
 if TYPE_CHECKING:
     from muster.engine.settled import Settled
+    from muster.engine.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ def reconcile(
     ears: Ears = WRITER,
     back_in_time: bool = False,
     state: State | None = None,
+    workers: "Workers | None" = None,
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
@@ -64,12 +66,13 @@ def reconcile(
     the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
     on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
+    `workers` decide the whole fleet where it has to be.
     RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
     for attempt in attempts:
         with without_collection():
-            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state).make(attempt)
+            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state, workers).make(attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -100,6 +103,7 @@ class _Attempt:
     ears: Ears
     back_in_time: bool
     state: State | None
+    workers: "Workers | None"
 
     def make(self, attempt: int) -> Reconciled | None:
         """Evaluate and land once; None where the branch moved meanwhile."""
@@ -109,7 +113,8 @@ class _Attempt:
         base = tips.base
         heard = hear_at(repository, base, self.ears, asked=remote, before=before)
         instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
-        found = answer(Question(repository, base, heard, instant.now, Remembered(repository, remote)), self.state)
+        question = Question(repository, base, heard, instant.now, Remembered(repository, remote))
+        found = answer(question, self.state, self.workers)
         settled = found.settled
         require_heard(repository, settled.first, heard, self.ears)
         earlier = self.back_in_time and bool(instant.note)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
@@ -24,6 +24,9 @@ from muster.gitio.retry import patient
 from muster.model.finding import Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, second_at
+
+if TYPE_CHECKING:
+    from muster.engine.workers import Workers
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
@@ -43,15 +46,16 @@ class Watcher:
 
     With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
     agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
-    `sink_dir`. With `state`, only what changed and what is due is looked at.
+    `sink_dir`. With `state`, only what changed and what is due is looked at;
+    `workers` decide the whole fleet where it has to be.
     """
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
-        sink_dir: Path | None = None, state: State | None = None,
+        sink_dir: Path | None = None, state: State | None = None, workers: "Workers | None" = None,
     ) -> None:  # fmt: skip
-        self._sink_dir, self._kept = sink_dir, state
+        self._sink_dir, self._kept, self._workers = sink_dir, state, workers
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
         self._ears, self._verbose, self._present = ears, verbose, clock
@@ -74,7 +78,7 @@ class Watcher:
                 return
             done = reconcile(
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
-                ears=self._ears, state=self._kept,
+                ears=self._ears, state=self._kept, workers=self._workers,
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)

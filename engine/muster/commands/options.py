@@ -1,6 +1,8 @@
 """Options that several verbs share."""
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +14,7 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
+    from muster.engine.workers import Workers
     from muster.model.ids import ObjectId
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -77,6 +80,26 @@ def state_option(function: _F) -> _F:
         "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", envvar="MUSTER_STATE",
         show_envvar=True, help="Keep here what the next run need not look at again.  [default: in the cache]",
     )(function)  # fmt: skip
+
+
+def workers_option(function: _F) -> _F:
+    """`--workers N`: who decides a whole fleet."""
+    return click.option(
+        "--workers", callback=_workers, metavar="N|dask://HOST:PORT",
+        help="Decide a whole fleet in so many processes, or on a Dask cluster (also by its scheduler's file).  "
+        "[default: as many as there are cores, once the fleet is large]",
+    )(function)  # fmt: skip
+
+
+def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
+    from muster.commands.disposable import cache_directory
+    from muster.engine.workers import Workers, workers_of
+
+    cache = cache_directory(os.environ)
+    try:
+        return Workers(cache=cache) if value is None else replace(workers_of(value), cache=cache)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def offline_option(function: _F) -> _F:

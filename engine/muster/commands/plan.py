@@ -18,6 +18,7 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.settled import Settled
+    from muster.engine.workers import Workers
 
 
 @click.command()
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 @options.agents_gone_option
 @options.now_option
 @options.state_option
+@options.workers_option
 @options.output_option("table", "yaml", "json")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile would change anything.")
 def command(
     repo: Path, rev: str | None, worktree: bool, offline: bool, agents_gone: bool, now: datetime, state: Path | None,
-    output: str, exit_code: bool,
+    workers: "Workers", output: str, exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing."""
     from muster.answers.listening import READER
@@ -44,7 +46,7 @@ def command(
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
         instant = reading.instant(now)
-        settled = _settled(reading, instant.now, state)
+        settled = _settled(reading, instant.now, state, workers)
     reading.require_heard(settled.first)
     if output == "json":
         sys.stdout.write(json_text(plan_document(settled)))
@@ -67,7 +69,7 @@ def command(
     return 1 if exit_code and settled.files else code
 
 
-def _settled(reading: Reading, now: datetime, given: Path | None) -> "Settled":
+def _settled(reading: Reading, now: datetime, given: Path | None, workers: "Workers") -> "Settled":
     """What follows; of the commit that is checked out, from what reconciles left. Nothing is kept."""
     from muster.engine.question import Question
     from muster.engine.settle import settle
@@ -81,8 +83,7 @@ def _settled(reading: Reading, now: datetime, given: Path | None) -> "Settled":
     remembered, branch = Remembered(repository), current_branch(repository)
     if commit and heard and branch and branch_tip(repository, branch) == commit == reading.snapshot.commit:
         kept = open_state_of(os.environ, repository, branch, given)
-        if kept is not None:
-            return answer(Question(repository, commit, heard, now, remembered), kept).settled
+        return answer(Question(repository, commit, heard, now, remembered), kept, workers).settled
     return settle(reading.snapshot, now, remembered.memory)
 
 

@@ -18,6 +18,7 @@ from muster.model.secrets import without_secrets
 if TYPE_CHECKING:
     from muster.acts.reconcile import Reconciled
     from muster.answers.listening import Ears
+    from muster.engine.workers import Workers
     from muster.gitio.repository import Repository
     from muster.model.finding import Finding
 
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
 @options.sink_option
 @options.state_option
+@options.workers_option
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, verbose: bool, sink_dir: Path | None, state: Path | None,
+    workers: "Workers",
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -53,7 +56,7 @@ def command(
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir, state=state,
+        sink_dir=sink_dir, state=state, workers=workers,
     )  # fmt: skip
 
 
@@ -81,7 +84,7 @@ def publish(
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
-    state: Path | None = None,
+    state: Path | None = None, workers: "Workers | None" = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
@@ -97,7 +100,7 @@ def reconcile_once(
     with working("evaluating the fleet"):
         done = reconcile(
             repository, now, branch=target, remote=remote, attempts=patient(), ears=ears or WRITER,
-            back_in_time=back_in_time, state=kept,
+            back_in_time=back_in_time, state=kept, workers=workers,
         )  # fmt: skip
     if done.commit:
         from muster.engine.changes import summary

@@ -8,11 +8,15 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
+
+if TYPE_CHECKING:
+    from muster.engine.workers import Workers
 
 
 @click.command()
@@ -27,9 +31,10 @@ from muster.commands.disposable import open_state_of, use_cache
               help="Say how much was looked at, and as of when where that is not the present.")  # fmt: skip
 @options.sink_option
 @options.state_option
+@options.workers_option
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None, state: Path | None,
+    sink_dir: Path | None, state: Path | None, workers: "Workers",
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
     from muster.acts.landing import target_branch
@@ -51,7 +56,7 @@ def command(
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
         clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
-        state=kept,
+        state=kept, workers=workers,
     )  # fmt: skip
     return watch(watcher, stop)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.engine.homes import Kept, keep
+from muster.engine.provisional import Provisional
 from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of
 from muster.engine.records import put_findings, put_held, text_of
 from muster.engine.run import Run
@@ -28,7 +29,8 @@ class Answer:
     """What follows, and what is to be kept of it once it is committed.
 
     `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
-    the run as a whole; both None where nothing can be. `looked_at` says how much was looked at.
+    the run as a whole; both None where nothing can be. `looked_at` says how much was looked at. `rest`: the
+    neighbourhoods in whose place they come, where that is not the state.
     """
 
     settled: Settled
@@ -36,11 +38,14 @@ class Answer:
     kept: Kept | None
     gone: frozenset[int] | None
     looked_at: str
+    rest: Provisional | None = None
 
     def remember(self, state: State) -> None:
         """Keep it. What cannot be kept is forgotten."""
         try:
-            if self.facts is not None and self.kept is not None:
+            if self.rest is not None and self.facts is not None and self.kept is not None:
+                self.rest.replaces(state, self.facts, self.kept.homes, self.gone or ())
+            elif self.facts is not None and self.kept is not None:
                 state.replace(self.facts, self.kept.homes, self.gone)
             elif self.gone is None:
                 state.drop()

@@ -11,7 +11,7 @@ from muster.engine.evaluate import decide
 from muster.engine.homes import Kept, keep, kind_name
 from muster.engine.overlay import Overlay
 from muster.engine.part import Part, Reach
-from muster.engine.question import Question, WholeNeeded
+from muster.engine.question import LeasesMoved, Question, WholeNeeded
 from muster.engine.rest import rest_wakes
 from muster.engine.run import Run
 from muster.engine.settle import settle_by
@@ -47,7 +47,7 @@ class DecidedPart(Part[Question]):
         there = settled.first.fleet.parts
         kept = keep(run.fleet, run.context, run.now, own, written=settled.files.keys(), there=there)
         totals = self.totals(kept)
-        self._require_same_prices(run.fleet.settings, totals)
+        self.require_same_prices(run.fleet.settings, totals)
         if self.reach is Reach.NEAR and not self._cut_off(kept):
             return None
         self.refuse_names_of_others(kept)
@@ -86,7 +86,7 @@ class DecidedPart(Part[Question]):
         """Whether what stands was right to stand. Else what has to be looked at too is chosen."""
         assert run.context is not None
         if run.context.lease_floor != self.facts["lease floor"]:
-            raise WholeNeeded("leases last longer or shorter than before")
+            raise LeasesMoved(run.context.lease_floor)
         for summary in self.summaries.values():
             if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decided.items() if decided):
                 raise WholeNeeded("a wide stage decides of a cluster")
@@ -104,7 +104,7 @@ class DecidedPart(Part[Question]):
             home.shared or home.troubled for home in kept.homes
         )
 
-    def _require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
+    def require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
         """What a policy may cost for one object depends on how many there are, in powers of two."""
 
         def prices(counts: Mapping[str, int]) -> list[int]:

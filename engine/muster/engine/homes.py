@@ -112,10 +112,11 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The neighbourhoods of a run, and the findings that are of none: `loose`."""
+    """The neighbourhoods of a run, and the findings that are of none: `loose`. `of` says where each object belongs."""
 
     homes: tuple[Home, ...]
     loose: tuple[Finding, ...]
+    of: Mapping[ObjectId, str] = field(default_factory=dict)
 
     @property
     def totals(self) -> Counter[str]:
@@ -162,7 +163,7 @@ def keep(
         else:
             found[home_].findings.append(one)
     made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
-    return Kept(tuple(made), tuple(loose))
+    return Kept(tuple(made), tuple(loose), where.of)
 
 
 def _files(

@@ -68,6 +68,14 @@ class Asked(Protocol):
         """The files; of the paths and refs named, where not all are looked at."""
 
 
+class LeasesMoved(WholeNeeded):
+    """Leases last so many seconds at least, which is not what clusters were decided by."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__("leases last longer or shorter than before")
+        self.seconds = seconds
+
+
 @dataclass(frozen=True)
 class Question:
     """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.

@@ -78,7 +78,7 @@ def _walk(evaluate: Evaluate, unrest: Unrest) -> _Walk:
     faults = _tell(run, told)
     states: list[Files] = [{}]
     seen = {_key({}): 0}
-    while run.files and _goes_on(run):
+    while run.files and goes_on(run):
         state = _real(first, files)
         if (earlier := seen.setdefault(_key(state), len(states))) < len(states):
             return _Walk(first, run, state, told, faults, tuple(states[earlier:]))
@@ -107,7 +107,7 @@ def _nothing(walk: _Walk, found: Unrest) -> Settled:
     return Settled(walk.first, replace(walk.first, fleet=stays), {}, [], rested=False, faults=frozenset(walk.faults))
 
 
-def _goes_on(run: Run) -> bool:
+def goes_on(run: Run) -> bool:
     """Whether a further pass at the same instant may change something."""
     return _due(run) or _looks_back(run.fleet)
 

@@ -20,10 +20,12 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.answer import Answer
+    from muster.engine.workers import Workers
 
 
-def answer(question: Question, state: State | None) -> "Answer":
-    """Decide, from what the last run left where there is anything, else from the whole fleet."""
+def answer(question: Question, state: State | None, workers: "Workers | None" = None) -> "Answer":
+    """Decide, from what the last run left where there is anything, else from the whole fleet: in shards, where there
+    are `workers` for them."""
     why = "nothing can be kept (see muster cache)"
     if state is not None:
         try:
@@ -35,11 +37,32 @@ def answer(question: Question, state: State | None) -> "Answer":
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a part, the whole is decided by itself
             why = f"{type(error).__name__}: {error}"
+    return _whole(question, why, workers)
+
+
+def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
+    """Decide from nothing."""
     from muster.engine.answer import of_whole
     from muster.engine.settle import settle
+    from muster.engine.unread import Unread
 
+    unread = frozenset[str]()
+    if workers is not None:
+        from muster.engine.sharded import Killing, decide_in_shards
+
+        try:
+            with without_collection():
+                return decide_in_shards(question, why, workers.executor, workers.files)
+        except WholeNeeded as needed:
+            why = f"{why}; {needed}" if str(needed) else why
+        except Killing as killing:
+            unread, why = killing.files, f"{why}; workers died of some files"
+        except RepositoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            why = f"{why}; {type(error).__name__}: {error}"
     with question.snapshot() as snapshot:
-        settled = settle(snapshot, question.now, question.remembered.memory)
+        settled = settle(Unread(snapshot, {}, unread) if unread else snapshot, question.now, question.remembered.memory)
     return of_whole(question, settled, why)
 
 

@@ -29,7 +29,7 @@ def read(snapshot: Snapshot) -> Reading:
     """Read every file of the snapshot."""
     reading = Reading()
     for source in snapshot.files():
-        if _hidden(source.path):
+        if is_hidden(source.path):
             continue
         try:
             if source.ref:
@@ -66,7 +66,7 @@ def _is_damaged_derived(skipped: Skipped) -> bool:
     return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
 
 
-def _hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
     """Whether a folder or file on the way begins with a dot: settings of other tools (.github, .gitlab-ci.yml)."""
     return path.startswith(".") or "/." in path
 

@@ -1,0 +1,377 @@
+"""Cold runs in shards: the whole fleet is decided, and at no time looked at as a whole.
+
+The neighbourhoods are cut into shards and each of these is decided by itself, wherever there is somebody to do it. What
+they come to is put where a warm run finds what the last one left. The rest is such a run: wide, over what is shared and
+all summaries, looking once more at the neighbourhoods on which budgets have an effect (`Part`). So the memory that is
+needed is that of the shards in hand and of the summaries, and there is nothing that decides here and not elsewhere.
+
+Where a fleet has something that no part of it can be decided with (`WholeNeeded`), it is decided as a whole.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from itertools import pairwise
+from typing import Final
+
+from muster.engine.answer import Answer
+from muster.engine.changes import changes
+from muster.engine.cutting import Cut, Listed, cut
+from muster.engine.decided import DecidedPart
+from muster.engine.executors import Executor
+from muster.engine.part import Reach
+from muster.engine.provisional import Provisional
+from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
+from muster.engine.records import put_findings
+from muster.engine.settle import goes_on
+from muster.engine.settled import Settled
+from muster.engine.shard import Answered, Common, Local, Piece, Shard, Values, number_of, own_program
+from muster.fleet.assemble import assemble
+from muster.fleet.beyond import Beyond
+from muster.fleet.files import is_hidden
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import LEASE_SECONDS
+from muster.fleet.reports import required_adapters
+from muster.fleet.settings import Settings
+from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.history import History
+from muster.gitio.objects import Objects
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.model.decision import Pulse
+from muster.model.finding import Finding
+from muster.model.ids import ObjectId
+from muster.model.kinds import FLEET, TARGETS, kind_of
+from muster.model.locations import FOLDER
+from muster.model.published import Memory, Published, PulseKey
+from muster.model.snapshot import ignored_of
+from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
+
+#: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
+_MOST_ROUNDS: Final = 6
+
+
+class _Anew(Exception):  # noqa: N818 - not an error: the run starts anew, knowing more
+    """Something of the fleet as a whole is other than the shards were told."""
+
+
+class Killing(Exception):  # noqa: N818 - not an error of the run's
+    """The files of a neighbourhood with which workers die, again and again, by their labels."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        super().__init__(", ".join(sorted(files)))
+        self.files = files
+
+
+def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> Answer:
+    """Decide the whole fleet in shards of about so many files each.
+
+    `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
+    not do, Killing where some neighbourhood cannot be decided by anybody.
+    """
+    if question.changes:
+        raise WholeNeeded("a work tree is read where it lies")
+    with question.snapshot() as snapshot:
+        listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
+        if snapshot.skipped:
+            raise WholeNeeded("links, submodules, or files and refs that are left out")
+        aside = frozenset(file.path for file in ignored_of(snapshot))
+    found = executor(len(listed))
+    if found is None:
+        raise WholeNeeded("")
+    objects = Objects(question.repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        with found:
+            run = _Sharded(question, listed, aside, objects, found, files)
+            for _ in range(_MOST_ROUNDS):
+                try:
+                    return run.answer(why)
+                except _Anew:
+                    continue
+            raise WholeNeeded("what all share does not come to rest")
+    finally:
+        objects.close()
+
+
+@dataclass
+class _Sharded:
+    """A run in shards, and what it has learnt so far of what all of them share."""
+
+    question: Question
+    listed: Sequence[Listed]
+    aside: frozenset[str]
+    objects: Objects
+    executor: Executor
+    files: int
+    policies: frozenset[str] = frozenset()
+    fresh: bool | None = None
+    adapters: bool | None = None
+    lease_floor: int | None = None
+    twice: bool = False
+    common: Common = field(init=False)
+    cut: Cut = field(init=False)
+    published: dict[str, dict[PulseKey, Published]] = field(init=False)
+
+    def answer(self, why: str) -> Answer:
+        """Decide. _Anew where more is known now than when it began."""
+        self._begin()
+        gathered = _Gathered(self.common)
+        for shard, answered in self._decided():
+            self._learn(answered)
+            gathered.take(shard, answered)
+        done = self._rest(gathered)
+        outcomes = gathered.outcomes_but(done.gone or frozenset())
+        self._require_passes(done.settled, outcomes)
+        return _joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+
+    # -- cutting
+
+    def _begin(self) -> None:
+        """Cut the fleet."""
+        question = self.question
+        self.cut = found = cut(self.listed, self.policies, self._read)
+        if len(found.homes) < 2:
+            raise WholeNeeded("there is nothing to cut")
+        if self.fresh is None or self.adapters is None:
+            self.fresh, self.adapters = not found.derived, found.adapters
+        common = Common(
+            own_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
+            self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
+        )  # fmt: skip
+        if self.lease_floor is None:
+            self.lease_floor = last_lease_floor(common)
+        self.common = replace(common, lease_floor=self.lease_floor)
+        self.published = _published(question.remembered.memory)
+
+    def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
+        for answer in self.objects.read(oids):
+            if isinstance(answer, UnreadableError):
+                raise WholeNeeded("the repository has lost something")
+            yield answer.content
+
+    def _pieces(self, listed: Sequence[Listed]) -> tuple[Piece, ...]:
+        blobs = self._read([file.oid for file in listed])
+        return tuple(Piece(file.path, file.oid, data, file.ref) for file, data in zip(listed, blobs, strict=True))
+
+    def _shard(self, names: Sequence[str]) -> Shard:
+        agents = self.question.heard.agents
+        memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
+        return Shard(
+            self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
+            agents.present.intersection(names), agents.gone.intersection(names), memory,
+        )  # fmt: skip
+
+    # -- deciding the shards
+
+    def _decided(self) -> Iterator[tuple[Shard, Answered]]:
+        """Have the shards decided; one with which workers die is halved until it is known which neighbourhood it is."""
+        left: Iterator[Sequence[str]] = self.cut.shards(self.files)
+        while True:
+            halves = list[Sequence[str]]()
+            for shard, answered in self.executor.decide(self._shard(names) for names in left):
+                if answered is not None:
+                    yield shard, answered
+                elif len(shard.names) > 1:
+                    middle = len(shard.names) // 2
+                    halves.extend((shard.names[:middle], shard.names[middle:]))
+                else:
+                    files = self.cut.homes[shard.names[0]]
+                    raise Killing(frozenset(file.label for file in files if not file.path.startswith(FOLDER)))
+            if not halves:
+                return
+            left = iter(halves)
+
+    def _learn(self, answered: Answered) -> None:
+        """Start anew where a shard knows better."""
+        if answered.stranger:
+            raise RepositoryError(
+                f"a worker runs another muster than this one ({answered.stranger})",
+                "give all workers the same version, with the same policies and schemas in it",
+            )
+        if answered.whole:
+            raise WholeNeeded(answered.whole)
+        if not answered.policies <= self.policies:
+            self.policies |= answered.policies
+            raise _Anew
+        if (answered.adapters and not self.adapters) or (self.fresh and not answered.fresh):
+            self.adapters, self.fresh = answered.adapters or self.adapters, self.fresh and answered.fresh
+            raise _Anew
+
+    # -- deciding the rest
+
+    def _rest(self, gathered: "_Gathered") -> Answer:
+        """Decide what many clusters share, and what a shard could not decide."""
+        question = self.question
+        unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
+        if gathered.odd or self.aside:
+            _require_history(question, derived=self.cut.derived)
+        touched = Touched(frozenset(), frozenset(unknown), frozenset(), frozenset())
+        chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
+        while True:
+            part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, Reach.WIDE)
+            part.common = self.common
+            try:
+                done = part.answer()
+            except LeasesMoved as moved:
+                self.lease_floor = moved.seconds
+                raise _Anew from moved
+            except _AdaptersMoved as moved:
+                self.adapters = moved.adapters
+                raise _Anew from moved
+            if done is not None:
+                return done
+            chosen = part.chosen
+
+    def _require_passes(self, settled: Settled, outcomes: Sequence[Local]) -> None:
+        """A fleet that takes several passes takes them as a whole: start anew where the shards have taken one."""
+        if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
+            return
+        if settled.first.fleet.settings.passes < 2:
+            raise WholeNeeded("it takes more passes than it may")
+        self.twice = True
+        raise _Anew
+
+
+@dataclass
+class _Rest(DecidedPart):
+    """What the shards leave to decide."""
+
+    common: Common = field(init=False)
+
+    def beyond(self, fleet: Fleet) -> Beyond:
+        """What is to be known of what the shards have decided."""
+        return replace(super().beyond(fleet), derived=not self.common.fresh)
+
+    def require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
+        """No neighbourhood was decided at any but the highest price, and what all of them share was told to them."""
+        adapters = bool(totals.get("adapters"))
+        if adapters != self.common.adapters and not any(required_adapters(settings, kind) for kind in TARGETS.values()):
+            raise _AdaptersMoved(adapters)
+
+
+class _AdaptersMoved(WholeNeeded):
+    """Whether any adapter reports is not what clusters were decided by."""
+
+    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
+        super().__init__("the first or the last of its kind")
+        self.adapters = adapters
+
+
+class _Gathered:
+    """What the shards come to."""
+
+    def __init__(self, common: Common) -> None:
+        self.common, self.kept = common, Provisional()
+        self.loose: list[Finding] = []
+        self.odd: set[str] = set()
+        self.shards = 0
+        self._totals: Counter[str] = Counter()
+        self._outcomes: dict[int, Local] = {}
+        self._again: set[int] = set()
+        self._names: dict[str, int] = {}
+        self._ids, self._homes = array("Q"), array("L")
+        self._sent: dict[int, set[int]] = {}
+
+    def take(self, shard: Shard, answered: Answered) -> None:
+        """Add what follows of a shard."""
+        self.shards += 1
+        self.loose.extend(answered.loose)
+        self.odd |= answered.odd
+        numbers = self.kept.add(local.home for local in answered.homes)
+        known = {number_of(key.object) for key in shard.published}
+        for number, local in zip(numbers, answered.homes, strict=True):
+            self._totals.update(local.home.totals)
+            self._ids.extend(local.ids)
+            self._homes.extend([number] * len(local.ids))
+            if known:
+                self._sent[number] = known.intersection(local.ids)
+            if local.again:
+                self._again.add(number)
+            for name in local.home.names:
+                if (other := self._names.setdefault(name, number)) != number:
+                    self._again.update((number, other))
+            if not local.silent or local.later != (local.home.due, local.home.settled):
+                self._outcomes[number] = replace(local, home=replace(local.home, summary="", totals={}), ids=())
+
+    def again(self, published: Memory) -> set[int]:
+        """The neighbourhoods of which too little was seen: part of them lies in another shard, or what went out of
+        their pulses was told to another one."""
+        order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
+        for one, other in pairwise(order):
+            if self._ids[one] == self._ids[other]:
+                self._again.update((self._homes[one], self._homes[other]))
+        if sent := {number_of(key.object) for key in published}:
+            for id_, home in zip(self._ids, self._homes, strict=True):
+                if id_ in sent and id_ not in self._sent.get(home, ()):
+                    self._again.add(home)
+        return set(self._again)
+
+    def facts(self) -> dict[str, Tree]:
+        """What is known of the fleet as a whole, as a run keeps it."""
+        return {
+            "totals": dict(self._totals), "loose": put_findings(self.loose), "lease floor": self.common.lease_floor,
+            "holds": False,
+        }  # fmt: skip
+
+    def outcomes_but(self, gone: Collection[int]) -> "list[Local]":
+        """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""
+        left = {number: local for number, local in self._outcomes.items() if number not in gone}
+        self.kept.put_due((number, *local.later) for number, local in left.items())
+        return list(left.values())
+
+
+def _joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at: str) -> Answer:
+    """The answer for all of the fleet."""
+    settled, files = done.settled, dict(done.settled.files)
+    for local in outcomes:
+        if files.keys() & local.files.keys():
+            raise WholeNeeded("a derived file holds parts of several neighbourhoods")
+        files.update(local.files)
+    of_first = len(changes(settled.first.fleet))
+    told = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
+    told.sort(key=lambda change: (change.object, change.field))
+    last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
+    if pulses:
+        fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
+        last = replace(last, fleet=fleet)
+    settled = replace(
+        settled, last=last, files=dict(sorted(files.items())), changes=[*told, *settled.changes[of_first:]]
+    )
+    return replace(done, settled=settled, looked_at=looked_at, rest=kept)
+
+
+def _in_order(fleet: Ruled, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
+    """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
+    policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.pulses)}
+
+    def place(pulse: Pulse) -> tuple[int, int, ObjectId]:
+        number, policy = policies[pulse.policy]
+        return number, policy.target.kinds.index(kind_of(pulse.object)), pulse.object
+
+    return tuple(sorted(pulses, key=place))
+
+
+def last_lease_floor(common: Common) -> int:
+    """How long leases lasted at least at the last run, by the Fleet's own word."""
+    fleet = assemble(Values(Shard(common, (), ())))
+    if not fleet.settings.get("heartbeats", "maxPerSecond"):
+        return 0
+    known = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))
+    return next((seconds for seconds in known if isinstance(seconds, int)), 0)
+
+
+def _require_history(question: Question, *, derived: bool) -> None:
+    """Files in doubt are compared with what they were: WholeNeeded where it takes all of the fleet to tell."""
+    past = History(question.repository, question.commit)
+    if past.lingers or (derived and not past.commit):
+        raise WholeNeeded("history does not say what was in files that hold no object now")
+
+
+def _published(memory: Memory) -> dict[str, dict[PulseKey, Published]]:
+    """What went out before, by the neighbourhood in which an object probably lies."""
+    found: dict[str, dict[PulseKey, Published]] = {}
+    for key, sent in memory.items():
+        found.setdefault(default_home(key.object), {})[key] = sent
+    return found

@@ -1,0 +1,140 @@
+"""Who decides shards may die of it, and is then replaced; a shard of which everybody dies is given up; nobody stays."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from muster.engine.executors import Executor, Processes
+from muster.engine.settle import settle
+from muster.engine.shard import Answered, Shard, decide_shard
+from muster.engine.sharded import decide_in_shards
+from muster.engine.warm import answer
+from muster.engine.workers import Workers
+from tests.support.living import Living, told
+
+_OF_VICTIM = "clusters/c003/"
+_FILES = ["agents/c003:lease.yaml", "agents/c003:observed.yaml", "clusters/c003/cluster.yaml"]
+
+
+def dying(marker: Path, often: int, shard: Shard) -> Answered:
+    """Die of one cluster, so many times."""
+    if any(piece.path.startswith(_OF_VICTIM) for piece in shard.files):
+        with marker.open("a") as file:
+            file.write("x")
+        if marker.stat().st_size <= often:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return decide_shard(shard)
+
+
+def sleeping(pids: Path, shard: Shard) -> Answered:
+    """Say who is at work, and come to no end."""
+    (pids / str(os.getpid())).touch()
+    time.sleep(600)
+    return decide_shard(shard)
+
+
+def raising(shard: Shard) -> Answered:
+    """Fail on one cluster."""
+    if any(piece.path.startswith(_OF_VICTIM) for piece in shard.files):
+        raise ZeroDivisionError
+    return decide_shard(shard)
+
+
+@pytest.fixture(scope="module")
+def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
+    return Living.small(tmp_path_factory.mktemp("fleet") / "fleet", 3, 8)
+
+
+def whole(living: Living) -> dict[str, object]:
+    asked = living.question()
+    with asked.snapshot() as snapshot:
+        return told(settle(snapshot, asked.now, asked.remembered.memory))
+
+
+def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tmp_path: Path) -> None:
+    marker = tmp_path / "died"
+    done = decide_in_shards(living.question(), "", lambda _: Processes(2, decide=partial(dying, marker, 2)), 8)
+    assert marker.stat().st_size == 3
+    assert told(done.settled) == whole(living)
+
+
+def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(living: Living, tmp_path: Path) -> None:
+    deadly = Processes(2, decide=partial(dying, tmp_path / "died", 1000))
+    done = answer(living.question(), None, _Given(these=deadly))
+    found = [one for one in done.settled.findings if "WorkerLost" in one.message]
+    assert [one.file for one in found] == _FILES
+    files = dict(done.settled.files)
+    others = {path: text for path, text in whole(living)["files"].items() if "c003" not in path}  # type: ignore[attr-defined]
+    assert {path for path in others if path.startswith("derived/managedclusters")} <= files.keys()
+
+
+def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
+    done = answer(living.question(), None, _Given(these=Processes(2, decide=raising)))
+    assert "ZeroDivisionError" in done.looked_at
+    assert told(done.settled) == whole(living)
+
+
+@dataclass(frozen=True)
+class _Given(Workers):
+    """Workers of a test."""
+
+    these: Processes | None = None
+    files: int = 8
+
+    def executor(self, files: int) -> Executor | None:
+        """Give them."""
+        return self.these
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL, signal.SIGINT))
+def test_workers_end_with_whoever_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    script = (
+        "import sys; from functools import partial; from pathlib import Path\n"
+        "from datetime import datetime, UTC\n"
+        "from muster.engine.executors import Processes\n"
+        "from muster.engine.shard import Common, Shard\n"
+        "from tests.engine.test_executors import sleeping\n"
+        "shard = Shard(Common('', None, datetime.now(UTC), (), True, True, True), (), ())\n"
+        "if __name__ == '__main__':\n"
+        "    with Processes(2, decide=partial(sleeping, Path(sys.argv[1]))) as found:\n"
+        "        list(found.decide([shard] * 9))\n"
+    )
+    (tmp_path / "script.py").write_text(script)
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "script.py"), str(pids)], env={**os.environ, "PYTHONPATH": str(root)},
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        assert _soon(lambda: len(list(pids.iterdir())) == 2), "both are at work"
+        process.send_signal(number)
+        assert process.wait(20)
+        assert _soon(lambda: not any(map(_lives, (int(file.name) for file in pids.iterdir()))))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    for _ in range(400):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

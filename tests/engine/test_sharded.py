@@ -1,0 +1,89 @@
+"""Cold runs in shards decide what whole ones do: the same files, transitions, findings, held effects, pulses, horizon
+and message, in whatever order the shards come and whoever decides them. What they leave is a state as any other."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from muster.engine.executors import Executor, Here, Processes
+from muster.engine.question import WholeNeeded
+from muster.engine.settle import settle
+from muster.engine.shard import Answered, Shard
+from muster.engine.sharded import decide_in_shards
+from muster.engine.state import open_state
+from muster.engine.warm import answer
+from tests.support.living import Living, told
+
+
+class Shuffled(Here):
+    """Decides shards in this process, in any order."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+
+    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+        """Yield each shard with what follows of it."""
+        known = list(shards)
+        self._chance.shuffle(known)
+        return super().decide(known)
+
+
+class Borrowed(Here):
+    """Has shards decided by an executor that stays when it has done its work."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.decide = executor.decide  # type: ignore[method-assign]
+
+
+def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Executor], sizes: tuple[int, ...]) -> int:
+    """Let a fleet live, and compare what runs make of it in shards and whole; return how often shards did."""
+    taken: Counter[str] = Counter()
+    lived = []
+    for number in range(steps):
+        lived.append(living.step() if number else "the beginning")
+        asked = living.question()
+        with asked.snapshot() as snapshot:
+            whole = settle(snapshot, asked.now, asked.remembered.memory)
+        try:
+            found = decide_in_shards(asked, "", executor, living.chance.choice(sizes))
+        except WholeNeeded as needed:
+            taken[str(needed)] += 1
+            living.land(whole)
+            continue
+        assert told(found.settled) == told(whole), (found.looked_at, lived)
+        living.land(found.settled)
+        taken["in shards"] += 1
+        state = open_state(folder / str(number) / "state")
+        assert state is not None
+        found.remember(state)
+        asked = living.question()
+        warm = answer(asked, state)
+        with asked.snapshot() as snapshot:
+            whole = settle(snapshot, asked.now, asked.remembered.memory)
+        assert told(warm.settled) == told(whole), (warm.looked_at, lived)
+        assert "Error" not in warm.looked_at, lived
+        state.close()
+    return taken["in shards"]
+
+
+def test_of_a_fleet_that_lives(tmp_path: Path) -> None:
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    assert live(living, tmp_path, 14, lambda _: shuffled, (1, 8, 30)) > 8
+
+
+def test_of_the_example_fleet(tmp_path: Path) -> None:
+    shuffled = Shuffled(7)
+    assert live(Living.example(tmp_path / "fleet", 7), tmp_path, 5, lambda _: shuffled, (8, 30)) > 2
+
+
+def test_in_two_processes(tmp_path: Path) -> None:
+    with Processes(2) as two:
+        assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, lambda _: Borrowed(two), (8,)) > 2
+
+
+def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:
+    with pytest.raises(WholeNeeded):
+        decide_in_shards(Living.small(tmp_path / "fleet", 5, 1).question(), "", lambda _: Here(), 8)

@@ -1,0 +1,16 @@
+"""Fleets live for long, and are decided in shards of all sizes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.test_sharded import Shuffled, live
+from tests.support.living import Living
+
+
+@pytest.mark.parametrize("seed", range(20, 32))
+def test_of_a_fleet_that_lives_for_long(tmp_path: Path, seed: int) -> None:
+    shuffled = Shuffled(seed)
+    assert (
+        live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, lambda _: shuffled, (1, 4, 8, 30)) > 20
+    )
