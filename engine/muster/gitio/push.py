@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -116,6 +116,18 @@ def fetch_ref(
     if tip is None:
         raise explain("fetch", done.stderr, done.status)
     return tip
+
+
+def fetch_commits(
+    repository: Repository, *, remote: str, commits: Collection[str], depth: str = "",
+    limit_seconds: float = LIMIT_SECONDS,
+) -> None:  # fmt: skip
+    """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much of
+    these (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError where the remote lacks one."""
+    options = (*_FETCH, depth) if depth else _FETCH
+    done = _remote_command(repository, options, remote, tuple(commits), limit_seconds)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
 
 
 def push(

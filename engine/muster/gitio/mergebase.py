@@ -1,0 +1,115 @@
+"""Where a branch left another: the merge base, fetched where a clone lacks it.
+
+CI checks out one commit, often without any history and without the branch that a pull request goes to. What is missing
+is fetched as far as it is needed; branches and settings stay as they are, and nothing that is here is cut off.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from muster.gitio.config import remotes, upstream
+from muster.gitio.errors import RepositoryError
+from muster.gitio.push import fetch_commits, remote_tip
+from muster.gitio.repository import Repository, common_directory, current_branch, resolve
+
+_FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: How much more history is fetched at a time, until it is enough.
+_STEPS: Final = ("--deepen=50", "--deepen=500", "--deepen=5000", "--unshallow")
+
+
+def merge_base(repository: Repository, head: str, against: str, *, ask: bool) -> str:
+    """Return the id of the commit at which the history of `head`, a full id, left that of the revision `against`.
+
+    `against` may also be what a remote has and this clone has not: `main`, `origin/main`, a full id. `ask`: remotes may
+    be asked for it, and for history. RepositoryError where there is no such commit, or where it cannot be found out.
+    """
+    other = _commit(repository, against, ask=ask)
+    steps = iter(_STEPS if ask else ())
+    while (found := repository.git.line("merge-base", head, other)) is None:
+        edges = _edges(repository, head, other)
+        if not edges:
+            raise RepositoryError(
+                f"this branch and {against!r} have no commit in common", "name the branch that this one was made from"
+            )
+        step = next(steps, None)
+        if step is None:
+            raise _cut_off(repository, against)
+        _deepen(repository, edges, step, against)
+    return found
+
+
+def _commit(repository: Repository, against: str, *, ask: bool) -> str:
+    """The full id of what is compared with, fetched where it is not here."""
+    try:
+        return resolve(repository, against)
+    except RepositoryError:
+        if not ask or not against or against.startswith("-"):
+            raise
+        found = next(_afar(repository, against), None)
+        if found is None:
+            raise
+    remote, commit = found
+    if not _has(repository, commit):
+        # A commit that is not here cuts off nothing that is.
+        fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if _shallow(repository) else "")
+    return resolve(repository, commit)
+
+
+def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
+    """The remote that has what is meant, and its id there."""
+    for remote in _remotes(repository):
+        if _FULL_ID.fullmatch(against):
+            yield remote, against
+        branch = against.removeprefix("refs/remotes/").removeprefix(f"{remote}/").removeprefix("refs/heads/")
+        tip = remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}")
+        if tip is not None:
+            yield remote, tip
+
+
+def _remotes(repository: Repository) -> list[str]:
+    """The remotes, that first which the branch follows."""
+    known = remotes(repository)
+    branch = current_branch(repository)
+    followed = upstream(repository, branch) if branch else None
+    first = [*([followed.remote] if followed else []), "origin", *known]
+    return [remote for remote in dict.fromkeys(first) if remote in known]
+
+
+def _edges(repository: Repository, *commits: str) -> list[str]:
+    """The commits in these histories whose parents are not here; none where all history is."""
+    if not _shallow(repository):
+        return []
+    cut = set((common_directory(repository) / "shallow").read_text(encoding="ascii").split())
+    roots = repository.git.output("rev-list", "--max-parents=0", *commits, "--").decode().split()
+    return [commit for commit in roots if commit in cut]
+
+
+def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:
+    """Fetch history before these commits, from whichever remote has it."""
+    why: RepositoryError | None = None
+    for remote in _remotes(repository):
+        try:
+            fetch_commits(repository, remote=remote, commits=edges, depth=step)
+            return
+        except RepositoryError as error:
+            why = why or error
+    cut = _cut_off(repository, against)
+    raise RepositoryError(f"{cut.message}{f', and {why.message}' if why else ''}", cut.hint)
+
+
+def _cut_off(repository: Repository, against: str) -> RepositoryError:
+    where = repository.worktree or Path(repository.git_dir)
+    return RepositoryError(
+        f"the history in {where} is cut off before the commit at which this branch left {against!r}",
+        "fetch it: git fetch --unshallow, or in a job check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab)",
+    )
+
+
+def _has(repository: Repository, commit: str) -> bool:
+    return repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").status == 0
+
+
+def _shallow(repository: Repository) -> bool:
+    return repository.git.line("rev-parse", "--is-shallow-repository") == "true"
