@@ -1,10 +1,16 @@
-"""A plan as data: what a reconcile at this instant would commit."""
+"""A plan as data: what a reconcile at this instant would commit, or what a branch changes in it."""
 
+from collections.abc import Iterable
+
+from muster.answers.branch import Branch
 from muster.engine.change import Change
 from muster.engine.changes import summary
 from muster.engine.settled import Settled
+from muster.model.decision import Held
+from muster.model.ids import ObjectId
 from muster.model.times import format_time
 from muster.model.tree import Tree
+from muster.output.findings import finding_tree
 
 
 def plan_document(settled: Settled) -> Tree:
@@ -21,10 +27,43 @@ def plan_document(settled: Settled) -> Tree:
     }
 
 
-def _change(change: Change) -> Tree:
-    id_ = change.object
+def branch_document(found: Branch) -> Tree:
+    """Return what a branch changes: every change with the rule behind it, what comes and goes, and what is held.
+
+    `before` of a change is what follows from the commit that the branch was made from.
+    """
+    told = found.comparison
     return {
-        "object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name},
+        "now": format_time(found.head.last.now),
+        "base": found.base.last.commit,
+        "commit": found.head.last.commit,
+        "summary": summary(told.changes),
+        "differing": told.differing,
+        "removed": [_object(id_) for id_ in told.removed],
+        "added": [_object(id_) for id_ in told.added],
+        "changes": [_change(change) for change in told.changes],
+        "placements": [
+            {"object": _object(id_), "before": before, "after": after}
+            for id_, (before, after) in sorted((told.sizes or {}).items())
+        ],
+        "held": _held(told.held),
+        "released": _held(told.released),
+        "found": [finding_tree(one) for one in told.found],
+        "mended": [finding_tree(one) for one in told.mended],
+    }
+
+
+def _held(held: Iterable[Held]) -> list[Tree]:
+    return [{"object": _object(one.object), "effect": one.effect, "reason": one.reason} for one in held]
+
+
+def _object(id_: ObjectId) -> Tree:
+    return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+
+
+def _change(change: Change) -> Tree:
+    return {
+        "object": _object(change.object),
         "field": change.field,
         "before": change.before,
         "after": change.after,

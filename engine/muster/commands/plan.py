@@ -1,4 +1,4 @@
-"""`muster plan`: what a reconcile would change."""
+"""`muster plan`: what a reconcile would change, or what a branch changes in that."""
 
 import os
 import sys
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
-from muster.commands.disposable import open_state_of
+from muster.commands.disposable import open_state_of, state_path
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import Reading, reading_of
+from muster.gitio.errors import RepositoryError
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
+    from muster.answers.branch import Branch
     from muster.engine.settled import Settled
     from muster.engine.workers import Workers
 
@@ -24,34 +26,62 @@ if TYPE_CHECKING:
 @click.command()
 @options.repo_option
 @options.snapshot_options
+@click.option(
+    "--base", metavar="REV", help="Show what this branch changes, since it left REV, in what would be derived."
+)
 @options.offline_option
 @options.agents_gone_option
 @options.now_option
 @options.state_option
 @options.workers_option
-@options.output_option("table", "yaml", "json")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile would change anything.")
+@options.output_option("table", "yaml", "json", "markdown")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile, or the branch, would change anything.")
 def command(
-    repo: Path, rev: str | None, worktree: bool, offline: bool, agents_gone: bool, now: datetime, state: Path | None,
-    workers: "Workers", output: str, exit_code: bool,
+    repo: Path, rev: str | None, worktree: bool, base: str | None, offline: bool, agents_gone: bool, now: datetime,
+    state: Path | None, workers: "Workers", output: str, exit_code: bool,
 ) -> int:  # fmt: skip
-    """Show every transition that a reconcile would commit; commit nothing."""
+    """Show every transition that a reconcile would commit; commit nothing.
+
+    With --base, show what a branch or a pull request changes in that: both it and the commit that it was made from (its
+    merge base with REV) are decided as of the same instant, and compared. So nothing shows that time alone changes, or
+    that is not carried out yet. Of findings, those count that are new. History that the clone lacks is fetched, unless
+    --offline.
+    """
     from muster.answers.listening import READER
+
+    with working("evaluating the fleet"):
+        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
+        instant = reading.instant(now)
+        found = None if base is None else _branch(reading, base, instant.now, state, ask=not offline)
+        settled = found.head if found else _settled(reading, instant.now, state, workers)
+    for each in (found.base, found.head) if found else (settled,):
+        reading.require_heard(each.first)
+    if found:
+        _print_branch(found, base or "", output)
+    else:
+        _print_plan(settled, output)
+    reading.tell_age(instant.now, err=output != "table")
+    if instant.note:
+        click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
+    code = report(found.comparison.found if found else settled.findings)
+    return 1 if exit_code and (found.comparison if found else settled.files) else code
+
+
+def _print_plan(settled: "Settled", output: str) -> None:
     from muster.answers.plan import plan_document
     from muster.engine.changes import summary
     from muster.output.columns import short_label
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions
 
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
-        instant = reading.instant(now)
-        settled = _settled(reading, instant.now, state, workers)
-    reading.require_heard(settled.first)
     if output == "json":
         sys.stdout.write(json_text(plan_document(settled)))
     elif output == "yaml":
         sys.stdout.write(yaml_stream([plan_document(settled)]))
+    elif output == "markdown":
+        from muster.output.comment import comment_text, plan_comment
+
+        sys.stdout.write(comment_text(plan_comment(settled)))
     else:
         if settled.changes:
             print_transitions(
@@ -62,11 +92,46 @@ def command(
             )
         print_held([(_label(held), short_label(held["effect"]), held["reason"]) for held in settled.last.held])
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
-    reading.tell_age(instant.now, err=output != "table")
-    if instant.note:
-        click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    code = report(settled.findings)
-    return 1 if exit_code and settled.files else code
+
+
+def _print_branch(found: "Branch", against: str, output: str) -> None:
+    from muster.answers.plan import branch_document
+    from muster.output.documents import json_text, yaml_stream
+    from muster.output.effects import sections_of
+    from muster.output.plan import print_branch, print_sections
+
+    if output == "json":
+        sys.stdout.write(json_text(branch_document(found)))
+    elif output == "yaml":
+        sys.stdout.write(yaml_stream([branch_document(found)]))
+    elif output == "markdown":
+        from muster.output.comment import branch_comment, comment_text
+
+        sys.stdout.write(comment_text(branch_comment(found.comparison, against, found.base.last, found.head.last)))
+    else:
+        print_sections(sections_of(found.comparison))
+        print_branch(found.comparison, against, found.base.last.commit or "", found.head.last.now)
+
+
+def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *, ask: bool) -> "Branch":
+    """What a branch changes since it left another revision. Nothing is kept."""
+    from muster.answers.branch import branch
+    from muster.gitio.config import remotes
+    from muster.gitio.mergebase import merge_base
+
+    repository, commit, heard = reading.repository, reading.base, reading.heard
+    if repository is None or commit is None or heard is None:
+        raise RepositoryError(
+            "there is no commit here to compare", "run it in the repository of a fleet, which has commits"
+        )
+    left = merge_base(repository, commit, against, ask=ask)
+    name = against.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+    for remote in remotes(repository):
+        name = name.removeprefix(f"{remote}/")
+    path = state_path(os.environ, repository, name, given)
+    kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
+    head = commit if commit == reading.snapshot.commit else reading.snapshot
+    return branch(repository, left, head, heard, now, kept)
 
 
 def _settled(reading: Reading, now: datetime, given: Path | None, workers: "Workers") -> "Settled":

@@ -3,7 +3,8 @@
 Compares the derived part of each object as the last run left it with the one that this run decided.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from muster.engine.change import NOUNS, Change
 from muster.engine.facts import DETAILS, Fact, facts_of
@@ -25,11 +26,16 @@ def changes(fleet: Fleet) -> list[Change]:
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:
-            found.extend(c for c in _of_object(fleet, id_, before, after) if c.now != DETAILS or id_ not in told)
+            own = object_changes(id_, before, after, partial(source_of, fleet, id_))
+            found.extend(c for c in own if c.now != DETAILS or id_ not in told)
     return sorted(found, key=lambda change: (change.object, change.field))
 
 
-def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
+def object_changes(id_: ObjectId, before: Tree, after: Tree, source: Callable[[Fact | None], str]) -> Iterator[Change]:
+    """Yield what changed of an object whose derived part was `before` and is `after` (None: there is none).
+
+    `source` gives the rule behind a fact.
+    """
     if before is None or after is None:
         yield Change(id_, None if before is None else _there(id_), None if after is None else _there(id_))
     if after is None:
@@ -37,7 +43,7 @@ def _of_object(fleet: Fleet, id_: ObjectId, before: Tree, after: Tree) -> Iterat
     old, new = facts_of(before), facts_of(after)
     differing = sorted(label for label in {*old, *new} if old.get(label) != new.get(label))
     for label in differing:
-        yield Change(id_, old.get(label), new.get(label), _source(fleet, id_, new.get(label) or old.get(label)))
+        yield Change(id_, old.get(label), new.get(label), source(new.get(label) or old.get(label)))
     if before is not None and not differing:
         yield Change(id_, None, DETAILS)
 
@@ -48,7 +54,7 @@ def _there(id_: ObjectId) -> Fact:
     return Fact("", text="derived", word=word, gone="removed" if id_.kind in NOUNS else "")
 
 
-def _source(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
+def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
     """The rule behind a fact: that of the decision whose path ends in the fact's name."""
     for path, decision in fleet.decisions(id_).items():
         last = path[-1]

@@ -3,16 +3,17 @@
 PlacementDecisions are chunks of at most 100 clusters; what matters to people is the Placement behind them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from muster.decide.placements import left_path
 from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.engine.change import Change
 from muster.engine.facts import Fact
+from muster.engine.outcome import decided_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
-from muster.model.tree import Tree
+from muster.model.tree import Tree, dig, mappings_at
 
 
 def placement_changes(fleet: Fleet) -> Iterator[Change]:
@@ -24,16 +25,34 @@ def placement_changes(fleet: Fleet) -> Iterator[Change]:
         if id_ not in fleet.decided:
             continue
         for name in sorted(new - old):
-            yield Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
+            yield joined(id_, name)
         for name in sorted(old - new):
-            yield _left(fleet, id_, name)
+            yield left(fleet, id_, name)
 
 
-def _left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
+def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
+    """A cluster that a Placement chose and does no longer, with the reason where the fleet decided it."""
     decision = fleet.decisions(id_).get(left_path(name))
     reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
     return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="changed", sentence=sentence), rule)
+
+
+def joined(id_: ObjectId, name: str) -> Change:
+    """A cluster that a Placement chooses and did not before."""
+    return Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
+
+
+def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozenset[str]]:
+    """Return the clusters that each Placement chooses, by what is derived of PlacementDecisions."""
+    found: dict[ObjectId, set[str]] = {}
+    for id_, body in bodies:
+        if PLACEMENT_DECISION.has(id_) and (owner := dig(body, "metadata", "labels", PLACEMENT_LABEL)):
+            entries = mappings_at(body, "status", "decisions")
+            found.setdefault(PLACEMENT.id(str(owner), id_.namespace), set()).update(
+                str(entry.get("clusterName")) for entry in entries
+            )
+    return {id_: frozenset(names) for id_, names in found.items()}
 
 
 def _chosen(name: str, sentence: str = "") -> Fact:
@@ -41,12 +60,5 @@ def _chosen(name: str, sentence: str = "") -> Fact:
 
 
 def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:
-    found: dict[ObjectId, set[str]] = {}
-    for id_ in fleet.decided:
-        if not PLACEMENT_DECISION.has(id_):
-            continue
-        labels = fleet.now(id_, "metadata", "labels") or {}
-        entries: list[Tree] = fleet.now(id_, "status", "decisions") or []
-        if owner := labels.get(PLACEMENT_LABEL):
-            found.setdefault(PLACEMENT.id(owner, id_.namespace), set()).update(e["clusterName"] for e in entries)
-    return {id_: frozenset(names) for id_, names in found.items()}
+    ids = (id_ for id_ in fleet.decided if PLACEMENT_DECISION.has(id_))
+    return chosen((id_, decided_body(fleet, id_)) for id_ in ids)

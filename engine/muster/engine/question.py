@@ -80,7 +80,9 @@ class LeasesMoved(WholeNeeded):
 class Question:
     """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
 
-    With `changes`, the work tree that is built on it: see `muster.gitio.status`."""
+    With `changes`, the work tree that is built on it: see `muster.gitio.status`. `beside` are files that are looked at
+    whether they changed or not.
+    """
 
     repository: Repository
     commit: str
@@ -89,6 +91,7 @@ class Question:
     remembered: "Remembered"
     most: float = MOST
     changes: Sequence[PathChange] = ()
+    beside: frozenset[str] = frozenset()
 
     @property
     def second(self) -> int:
@@ -153,6 +156,10 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     if facts["commit"] != question.commit and not _follows(question, facts["commit"]):
         raise WholeNeeded("history was rewritten")
     found = changed(question, state, facts)
+    if question.beside:
+        there, unknown = state.of_files(question.beside)
+        found = replace(found, homes=found.homes | there, unknown=found.unknown | unknown,
+                        labels=found.labels | question.beside)  # fmt: skip
     if facts["memory"] == question.remembered.at:
         return found
     then = {tuple(entry[0]): entry for entry in state.fact("published")}

@@ -1,0 +1,127 @@
+"""A plan as a comment on a pull request: Markdown that is found again and replaced, and fits into a comment.
+
+Totals stand at its top and in the headings, and are those of the whole plan however much of the rest is left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muster.engine.changes import summary
+from muster.engine.comparison import Comparison, comparison_of
+from muster.engine.run import Run
+from muster.engine.settled import Settled
+from muster.model.finding import Finding, Severity
+from muster.model.times import format_time
+from muster.output.effects import Row, Section, sections_of
+from muster.output.findings import tally
+from muster.output.markdown import code, folded, table, words
+
+#: The first line of each such comment: nothing that anybody writes in a fleet can be it.
+MARKER: Final = "<!-- muster:plan -->"
+#: Bytes. GitHub takes 65,536 characters and GitLab 1,000,000, but nobody reads more than the smaller.
+MOST: Final = 60_000
+#: How many names of a row, and rows of a section, are shown at most: what is tried until the comment fits.
+_LIMITS: Final = ((1000, 500), (200, 200), (50, 100), (20, 50), (10, 20), (5, 5), (0, 0))
+#: Names that stand in a table as they are; what is more is folded.
+_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """What a comment says. `title` and `about` are Markdown of our own; `found` are findings that are new and `mended`
+    those that are gone."""
+
+    title: str
+    about: str
+    sections: Sequence[Section] = ()
+    found: Sequence[Finding] = ()
+    mended: Sequence[Finding] = ()
+
+
+def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Comment:
+    """Say what a branch changes in what would be derived."""
+    commit = f"{code(head.commit[:12])} changes" if head.commit else "the work tree changes"
+    about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
+    about += f"both as of {format_time(head.now)}."
+    title = words(summary(found.changes)) if found else "nothing that is derived changes"
+    return Comment(f"Plan: {title}", about, sections_of(found), found.found, found.mended)
+
+
+def plan_comment(settled: Settled) -> Comment:
+    """Say what a reconcile would change."""
+    run, found = settled.last, comparison_of(settled)
+    about = (
+        f"What a reconcile of {code((run.commit or 'the work tree')[:13])} would commit as of {format_time(run.now)}."
+    )
+    title = words(summary(settled.changes)) if settled.files else "nothing to do"
+    return Comment(f"Plan: {title}", about, sections_of(found), found.found)
+
+
+def comment_text(comment: Comment, most: int = MOST) -> str:
+    """Return the comment, as whole as fits into so many bytes."""
+    text = ""
+    for names, rows in _LIMITS:
+        text = "\n\n".join(_parts(comment, names, rows)) + "\n"
+        if len(text.encode()) <= most:
+            break
+    return text
+
+
+def _parts(comment: Comment, names: int, rows: int) -> Iterator[str]:
+    yield f"{MARKER}\n### {comment.title}"
+    yield comment.about
+    totals = [f"- **{section.title}**: {section.total}" for section in comment.sections]
+    if comment.found:
+        totals.append(f"- **New findings**: {tally(comment.found)}")
+    if comment.mended:
+        totals.append(f"- **Mended**: {tally(comment.mended)}")
+    if totals:
+        yield "\n".join(totals)
+    if not rows:
+        yield "This is too much for a comment: `muster plan` with the same options tells all of it."
+        return
+    if comment.found:
+        yield folded(f"<b>New findings</b>: {tally(comment.found)}", _findings(comment.found, rows), opened=True)
+    for section in comment.sections:
+        body = table(["what", "how", "which"], _rows(section.rows[:rows], names))
+        heading = f"<b>{section.title}</b>: {section.total}"
+        yield folded(heading, body + _more(len(section.rows) - rows, "row"), opened=section.first)
+    if comment.mended:
+        yield folded(f"<b>Mended</b>: {tally(comment.mended)}", _findings(comment.mended, rows))
+
+
+def _rows(rows: Sequence[Row], most: int) -> Iterator[Sequence[str]]:
+    last = None
+    for row in rows:
+        yield ("" if row.what == last else code(row.what), code(row.how), _names(row.names, most))
+        last = row.what
+
+
+def _names(names: Sequence[str], most: int) -> str:
+    """All names, folded where they are many; how many there are where not all are shown."""
+    if len(names) <= min(_AT_ONCE, most):
+        return ", ".join(map(code, names))
+    at_once, more = names[: min(_AT_ONCE, most)], names[min(_AT_ONCE, most) : most]
+    rest = f"and {len(names) - len(at_once)} more"
+    shown = ", ".join(map(code, at_once))
+    if not more:
+        return f"{shown} {rest}"
+    left_out = f", and {len(names) - most} that are left out here" if len(names) > most else ""
+    return f"{shown} <details><summary>{rest}</summary>{', '.join(map(code, more))}{left_out}</details>"
+
+
+def _findings(findings: Sequence[Finding], most: int) -> str:
+    ordered = sorted(findings, key=lambda one: (one.severity.rank, one.sort_key()))
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), code(one.message), code(one.hint)]
+            for one in ordered[:most])  # fmt: skip
+    return table(["finding", "where", "what is wrong", "what to do"], rows) + _more(len(findings) - most, "finding")
+
+
+def _severity(one: Finding) -> str:
+    name = f"**{one.severity.value}**" if one.severity is Severity.ERROR else one.severity.value
+    return f"{name} {one.code}"
+
+
+def _more(number: int, noun: str) -> str:
+    return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
