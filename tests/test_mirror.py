@@ -17,6 +17,7 @@ THROUGH = {
     "acts/dumps.py": "commands/test_import.py",  # what an import does shows in what is written
     "acts/importing.py": "commands/test_import.py",
     "acts/pool_secrets.py": "commands/test_import.py",
+    "acts/rehearsal.py": "acts/test_forecast.py",  # a forecast is a rehearsal told
     "acts/watch.py": "commands/test_watch.py",  # a real process that is sent signals
     "agent/apiserver.py": "agent/test_heartbeat.py",  # an agent is one story with an API server and a hub
     "agent/hub.py": "agent/test_heartbeat.py",
@@ -45,8 +46,11 @@ THROUGH = {
     "commands/release.py": "commands/test_claim.py",
     "commands/render.py": "commands/test_cli.py",
     "commands/source_lines.py": "packaging/test_origin.py",
+    "commands/supposed.py": "commands/test_forecast.py",
     "commands/taint.py": "commands/test_edits.py",
     "output/explanation.py": "commands/test_explain.py",
+    "output/forecast.py": "commands/test_forecast.py",
+    "gitio/scratch.py": "acts/test_forecast.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour

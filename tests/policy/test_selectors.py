@@ -49,3 +49,27 @@ THINGS = st.dictionaries(st.sampled_from("abcdef"), st.dictionaries(KEYS, VALUES
 def test_all_at_once_is_each_by_itself(things: dict[str, dict[str, str]], selector: Tree) -> None:
     parsed = LabelSelector.parse(selector)
     assert Facets(things).selected(parsed) == {name for name, labels in things.items() if parsed.matches(labels)}
+
+
+@pytest.mark.parametrize(
+    ("text", "matching"),
+    [
+        ("region=eu", ["a"]),
+        ("region==eu", ["a"]),
+        ("region!=eu", ["b", "c"]),
+        ("region in (eu, us)", ["a", "b"]),
+        ("region notin (eu,us),env", ["c"]),
+        ("env", ["a", "c"]),
+        ("!env", ["b"]),
+        ("env=prod, region=eu", ["a"]),
+    ],
+)
+def test_as_kubectl_takes_them(text: str, matching: list[str]) -> None:
+    labels = {"a": {"region": "eu", "env": "prod"}, "b": {"region": "us"}, "c": {"env": "prod"}}
+    assert [name for name, found in labels.items() if LabelSelector.written(text).matches(found)] == matching
+
+
+@pytest.mark.parametrize("text", ["", "a=b=c", "region in eu", "=x", "a,,b", "region in ()"])
+def test_what_is_no_selector(text: str) -> None:
+    with pytest.raises(ValueError, match="is no label selector"):
+        LabelSelector.written(text)

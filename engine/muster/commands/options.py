@@ -71,6 +71,11 @@ def sink_option(function: _F) -> _F:
 def snapshot_options(function: _F) -> _F:
     """`--rev REV` and `--worktree`: what is read."""
     function = click.option("--worktree", is_flag=True, help="Read the files as they are, committed or not.")(function)
+    return rev_option(function)
+
+
+def rev_option(function: _F) -> _F:
+    """`--rev REV`."""
     return click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")(function)
 
 

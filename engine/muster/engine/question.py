@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from muster.engine.state import State
     from muster.gitio.agents import AgentRef
     from muster.gitio.hearing import Heard
-    from muster.gitio.pulse_memory import Remembered
 
 #: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
 MOST: Final = 0.6
@@ -76,6 +75,18 @@ class LeasesMoved(WholeNeeded):
         self.seconds = seconds
 
 
+class Remembers(Protocol):
+    """What went out before. `at` changes whenever it does."""
+
+    @property
+    def memory(self) -> Memory:
+        """The last pulse of each object and policy."""
+
+    @property
+    def at(self) -> str:
+        """A name of this memory, another for another one."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
@@ -88,7 +99,7 @@ class Question:
     commit: str
     heard: "Heard"
     now: datetime
-    remembered: "Remembered"
+    remembered: Remembers
     most: float = MOST
     changes: Sequence[PathChange] = ()
     beside: frozenset[str] = frozenset()

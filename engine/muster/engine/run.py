@@ -1,5 +1,6 @@
 """What one evaluation of a fleet gives."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -7,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from muster.fleet.fleet import sorted_objects
+from muster.model.decision import Decision, Held, Wake
 from muster.model.finding import Finding, Severity
 from muster.model.times import earliest
 from muster.model.tree import Tree
@@ -83,6 +85,14 @@ class Run:
             (wake.horizon for wake in self.fleet.wakes),
         )
         return earliest(*instants)
+
+    @cached_property
+    def turn(self) -> datetime | None:
+        """When time alone would next change more than that a pulse is due; None when it never would."""
+        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
+        wakes = (wake for wake in self.fleet.wakes if not wake.pulse)
+        outcomes: Iterable[Decision | Held | Wake] = chain(decisions, self.fleet.held, wakes)
+        return earliest(*(outcome.horizon for outcome in outcomes))
 
     @property
     def failed(self) -> bool:

@@ -325,6 +325,23 @@ def open_state(path: Path | None) -> State | None:
     return None
 
 
+def copy_of(path: Path, to: Path) -> State | None:
+    """Return a state of one's own that begins as another one stands; None where there is none."""
+    try:
+        _refuse_others(path)
+        _refuse_others(to)
+        if not path.is_file():
+            return None
+        with (
+            contextlib.closing(sqlite3.connect(path, timeout=30)) as known,
+            contextlib.closing(sqlite3.connect(to)) as own,
+        ):
+            known.backup(own)
+    except (OSError, sqlite3.Error):
+        return None
+    return open_state(to)
+
+
 def _refuse_others(path: Path) -> None:
     """Make the folder for its owner alone. OSError where it is somebody else's, or others can write into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,9 +1,15 @@
 """Label selectors, as Kubernetes has them: `matchLabels` and `matchExpressions`, all ANDed."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster.model.tree import Tree, mapping_at, mappings_at
+
+_KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
+_AMONG = re.compile(_KEY + r"\s+(?P<no>not)?in\s*\((?P<values>[^()]+)\)")
+_COMPARED = re.compile(_KEY + r"\s*(?P<operator>==?|!=)\s*(?P<value>[-A-Za-z0-9_.]*)")
+_THERE = re.compile(r"(?P<no>!)?\s*" + _KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,26 @@ class LabelSelector:
             values = frozenset(value for value in entry.get("values") or () if isinstance(value, str))
             requirements.append(Requirement(str(entry.get("key")), str(entry.get("operator")), values))
         return cls(tuple(requirements))
+
+    @classmethod
+    def written(cls, text: str) -> "LabelSelector":
+        """Read a selector as kubectl takes it: `region=eu,env!=edge,tier in (gold,silver),canary,!legacy`.
+
+        ValueError for what is none, and for an empty one.
+        """
+        found = []
+        for term in re.split(r",(?![^(]*\))", text):
+            if (among := _AMONG.fullmatch(term.strip())) is not None:
+                values = frozenset(value.strip() for value in among["values"].split(","))
+                found.append(Requirement(among["key"], "NotIn" if among["no"] else "In", values))
+            elif (compared := _COMPARED.fullmatch(term.strip())) is not None:
+                operator = "NotIn" if compared["operator"] == "!=" else "In"
+                found.append(Requirement(compared["key"], operator, frozenset((compared["value"],))))
+            elif (there := _THERE.fullmatch(term.strip())) is not None:
+                found.append(Requirement(there["key"], "DoesNotExist" if there["no"] else "Exists", frozenset()))
+            else:
+                raise ValueError(f"{term.strip()!r} is no label selector such as region=eu")
+        return cls(tuple(found))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether all requirements hold for the labels."""

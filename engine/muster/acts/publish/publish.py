@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 
 from muster.acts.publish.sinks import (
@@ -30,11 +29,10 @@ from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
 from muster.gitio.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.gitio.repository import Repository
-from muster.model.decision import Decision, Held, Pulse, Wake
+from muster.model.decision import Pulse
 from muster.model.finding import Finding
 from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
-from muster.model.times import earliest
 from muster.policy.ruled import Ruled
 
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
@@ -147,12 +145,7 @@ def _publish_due(
 
 def next_look(run: Run) -> datetime | None:
     """When a run has to be made again. A pulse that nobody takes is no reason to."""
-    if sink_settings(run.fleet.settings.spec):
-        return run.horizon
-    decisions = (decision for by_path in run.fleet.decided.values() for decision in by_path.values())
-    wakes = (wake for wake in run.fleet.wakes if not wake.pulse)
-    outcomes: Iterable[Decision | Held | Wake] = chain(decisions, run.fleet.held, wakes)
-    return earliest(*(outcome.horizon for outcome in outcomes))
+    return run.horizon if sink_settings(run.fleet.settings.spec) else run.turn
 
 
 def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:

@@ -43,7 +43,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
         if base is None:
             base = bases[obj.id] = scopes.base(obj)
         try:
-            yield from _of_object(scopes, context, policy, obj, base)
+            yield from _of_object(scopes, context, policy, obj, base, now)
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
@@ -53,10 +53,9 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
 
 
 def _of_object(
-    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object]
+    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime
 ) -> Iterator[Pulse | Wake]:
     """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
-    now = scopes.clock.now
     last = of_this(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])

@@ -1,0 +1,88 @@
+"""`muster forecast`: what happens next if nobody says anything more."""
+
+import os
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.disposable import state_path
+from muster.commands.progress import working
+from muster.commands.reading import reading_of
+from muster.commands.supposed import Supposed, supposed_options
+from muster.model.times import try_duration
+
+
+class DurationType(click.ParamType[timedelta]):
+    """A duration as Go writes it."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return the span."""
+        span = value if isinstance(value, timedelta) else try_duration(value)
+        if span is None or span < timedelta(0):
+            self.fail(f"{value!r} is not a duration such as 30m, 90s or 2h.", param, ctx)
+        return span
+
+
+@click.command()
+@options.repo_option
+@options.rev_option
+@options.offline_option
+@options.now_option
+@options.state_option
+@click.option("--for", "span", type=DurationType(), default="1h", show_default=True, help="How far to look ahead.")
+@click.option(
+    "--renew",
+    multiple=True,
+    metavar="PATTERN",
+    help="Agents of the clusters whose names match go on renewing; one that is silent stays so. Repeatable.",
+)
+@click.option("--pulses", is_flag=True, help="Tell of pulses too, of which nobody answers any.")
+@supposed_options
+@options.output_option("text", "json")
+def command(
+    repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta,
+    renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
+) -> int:  # fmt: skip
+    """Say what happens next if nobody says anything more: transitions, effects and what budgets hold, each at its exact
+    instant. Nothing is written.
+
+    With --lose all other agents go on renewing.
+    """
+    from dataclasses import replace
+
+    from muster.acts.forecast import Beating, forecast
+    from muster.acts.rehearsal import rehearsal
+    from muster.answers.listening import READER
+    from muster.gitio.repository import current_branch
+    from muster.output.documents import json_text
+    from muster.output.forecast import moment_document, moment_text
+
+    with working("reading the fleet"):
+        reading = reading_of(repo, rev, worktree=False, ears=replace(READER, ask=not offline))
+    repository, commit, heard = reading.repository, reading.base, reading.heard
+    assert repository is not None
+    assert commit is not None
+    assert heard is not None
+    branch = current_branch(repository)
+    kept = state_path(os.environ, repository, branch, state) if branch and not rev else None
+    start, told, documents = reading.instant(now).now, 0, []
+    with rehearsal(repository, commit, heard, kept) as trial:
+        lost = supposed.suppose(trial, start)
+        patterns = renew or (("*",) if lost else ())
+        beating = Beating.of(trial, patterns, start, lost=lost) if patterns else None
+        for moment in forecast(trial, start, start + span, beating, pulses=pulses):
+            told += 1
+            if output == "json":
+                documents.append(moment_document(moment))
+            else:
+                sys.stdout.write(moment_text(moment, start))
+    if output == "json":
+        sys.stdout.write(json_text(documents))
+    elif not told:
+        click.echo("Nothing happens.")
+    return 0

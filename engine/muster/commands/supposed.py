@@ -1,0 +1,129 @@
+"""The options of what-if: `--lose`, `--report`, `--edit` and `--policy`, on every verb that decides without writing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster.commands import options
+
+if TYPE_CHECKING:
+    from muster.acts.rehearsal import Rehearsal
+    from muster.answers.supposing import Supposition
+    from muster.model.ids import ObjectId
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """What somebody supposes."""
+
+    lose: tuple[str, ...] = ()
+    report: tuple[tuple[str, str], ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is."""
+        return bool(self.lose or self.report or self.files)
+
+    def suppose(self, trial: "Rehearsal", now: datetime) -> tuple[str, ...]:
+        """Have it so in a rehearsal. Returns the clusters that are lost. click.UsageError for what cannot be."""
+        if not self:
+            return ()
+        from muster.answers.supposing import NotSupposable, Supposition
+        from muster.fleet.assemble import assemble
+        from muster.gitio.snapshot import CommitSnapshot
+
+        with CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents) as snapshot:
+            supposition = Supposition(assemble(snapshot))
+            try:
+                lost = self._all(supposition, now, trial.origin.worktree)
+            except NotSupposable as error:
+                raise click.UsageError(str(error)) from error
+            trial.suppose(supposition.edits)
+        return lost
+
+    def _all(self, supposition: "Supposition", now: datetime, root: Path | None) -> tuple[str, ...]:
+        from muster.policy.selectors import LabelSelector
+
+        lost: list[str] = []
+        for file in self.files:
+            _put(supposition, file, root)
+        for target, said in self.report:
+            type_, equals, status = said.rpartition("=")
+            if not equals or not type_:
+                raise click.UsageError(f"{said!r} is not TYPE=STATUS, such as Ready=False.")
+            supposition.report(_one(supposition, target), type_, status, now)
+        for text in self.lose:
+            try:
+                selector = LabelSelector.written(text)
+            except ValueError as error:
+                raise click.UsageError(f"--lose: {error}") from error
+            lost.extend(supposition.lose(selector, now))
+        return tuple(lost)
+
+
+def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
+    """A file of the work tree stands at its own path; one from elsewhere in place of the objects that are in it."""
+    from muster.fleet.files import read_file
+    from muster.fleet.reading import Reading
+    from muster.model.source import Layer, SourceFile
+
+    data = file.read_bytes()
+    if root is not None and file.resolve().is_relative_to(root.resolve()):
+        supposition.edit(file.resolve().relative_to(root.resolve()).as_posix(), data)
+        return
+    reading = Reading()
+    read_file(reading, SourceFile(file.name, "", lambda: data), Layer.INPUT)
+    if reading.findings:
+        found = reading.findings[0]
+        raise click.UsageError(f"{found.file}:{found.line}:{found.column}: {found.message}")
+    supposition.put(file.name, data, [part.id for part in reading.parts])
+
+
+def _one(supposition: "Supposition", target: str) -> "ObjectId":
+    is_named = options.one_object(target)
+    named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
+    if len(named) != 1:
+        raise click.UsageError(f"there is no {target}." if not named else f"{target} is more than one object.")
+    return named[0]
+
+
+def supposed_options(function: _F) -> _F:
+    """The four of them, as one parameter `supposed`."""
+
+    def joined(*args: Any, lose: Any, report: Any, edit: Any, policy: Any, **others: Any) -> Any:
+        return function(*args, supposed=Supposed(lose, report, (*edit, *policy)), **others)
+
+    joined.__doc__, joined.__name__ = function.__doc__, function.__name__
+    joined.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    file = click.Path(path_type=Path, exists=True, dir_okay=False)
+    for option in (
+        click.option("--policy", type=file, multiple=True, metavar="FILE", help="Suppose this policy is in force."),
+        click.option(
+            "--edit",
+            type=file,
+            multiple=True,
+            metavar="FILE",
+            help="Suppose this file is committed: at its own path, or, from elsewhere, in place of its objects.",
+        ),
+        click.option(
+            "--report",
+            type=(str, str),
+            multiple=True,
+            metavar="KIND/NAME TYPE=STATUS",
+            help="Suppose somebody reports this condition.",
+        ),
+        click.option(
+            "--lose",
+            multiple=True,
+            metavar="LABELS",
+            help="Suppose the agents of the clusters with these labels (`region=eu`) have fallen silent.",
+        ),
+    ):
+        joined = option(joined)
+    return joined  # type: ignore[return-value]

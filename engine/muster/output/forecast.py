@@ -1,0 +1,52 @@
+"""What happens next, for people and as data: each instant at which anything does, and what."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.engine.changes import summary
+from muster.engine.moment import Moment
+from muster.model.ids import ObjectId
+from muster.model.times import format_duration, format_time
+from muster.model.tree import Tree
+from muster.output.findings import printable
+
+
+def moment_text(moment: Moment, now: datetime) -> str:
+    """Return an instant as a line of its own, and below it what happens then."""
+    return "\n".join(map(printable, _lines(moment, now))) + "\n"
+
+
+def _lines(moment: Moment, now: datetime) -> Iterator[str]:
+    when = f"in {format_duration(moment.at - now)}" if moment.at > now else "now"
+    told = [summary(moment.changes)] if moment.changes else []
+    if moment.held:
+        told.append(f"{len(moment.held)} held")
+    if moment.released:
+        told.append(f"{len(moment.released)} held no longer")
+    if moment.pulses:
+        told.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
+    yield f"{format_time(moment.at)}  {when}  {', '.join(told)}"
+    yield from (f"  {change}" for change in moment.changes)
+    yield from (f"  {held.object}: {held.effect} held: {held.reason}" for held in moment.held)
+    yield from (f"  {id_}: {effect} is held no longer" for id_, effect in moment.released)
+    yield from (f"  {pulse.object}: pulse {pulse.policy}: {pulse.reason}" for pulse in moment.pulses)
+
+
+def moment_document(moment: Moment) -> Tree:
+    """Return an instant as data."""
+    return {
+        "at": format_time(moment.at),
+        "summary": summary(moment.changes),
+        "changes": [
+            {**_object(change.object), "field": change.field, "before": change.before, "after": change.after,
+             "note": change.note, "rule": change.source}
+            for change in moment.changes
+        ],
+        "held": [{**_object(held.object), "effect": held.effect, "reason": held.reason} for held in moment.held],
+        "released": [{**_object(id_), "effect": effect} for id_, effect in moment.released],
+        "pulses": [{**_object(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses],
+    }  # fmt: skip
+
+
+def _object(id_: ObjectId) -> dict[str, Tree]:
+    return {"object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}}
