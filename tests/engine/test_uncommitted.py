@@ -37,6 +37,7 @@ class Editing(Living):
         elif self.chance.random() < 0.4:
             self.repo.git("reset", "--quiet", "--hard")
             self.repo.git("clean", "--quiet", "-d", "--force")
+            self.names = sorted({file.parent.name for file in self.repo.path.glob("clusters/**/cluster.yaml")})
 
 
 def state_in(folder: Path) -> State:
@@ -45,7 +46,7 @@ def state_in(folder: Path) -> State:
     return state
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
     living = Editing.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
@@ -68,7 +69,7 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
     assert partial > 2, "what this is about has happened"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
     living = Editing.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)

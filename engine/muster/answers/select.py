@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
+from muster.engine.homes import OF_CLUSTERS
+from muster.engine.question import default_home
 from muster.engine.run import Run
+from muster.engine.warm import Wanted
 from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, Kind
+from muster.model.kinds import ALL, CLUSTERS, Kind
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, dig
 
@@ -56,6 +59,21 @@ def ids_named(target: str) -> Callable[[ObjectId], bool]:
         return not namespace or id_.namespace == namespace
 
     return is_named
+
+
+def wanted(target: str) -> Wanted | None:
+    """Return what has to be looked at for the objects that `KIND[/[NAMESPACE/]NAME]` names; None for all. UnknownKind
+    where no kind is called so."""
+    word, _, rest = target.partition("/")
+    kinds = kinds_named(word)
+    namespace, _, name = rest.rpartition("/")
+    if name:
+        if any(kind.namespaced for kind in kinds) and not namespace:
+            return None  # it may be in any
+        ids = [kind.id(name, namespace) for kind in kinds]
+        return Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}))
+    summed_up = all(kind in CLUSTERS or kind not in OF_CLUSTERS for kind in kinds)
+    return Wanted(wide=True) if summed_up else None
 
 
 def select(run: Run, target: str | None) -> list[Tree]:

@@ -26,7 +26,8 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: b
     from muster.output.held import held_lines
     from muster.output.table import print_table
 
-    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
+    needed = options.wanted(target)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline, wanted=needed)
     objects = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(objects))

@@ -14,6 +14,7 @@ from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
+    from muster.engine.warm import Wanted
     from muster.engine.workers import Workers
     from muster.model.ids import ObjectId
 
@@ -151,6 +152,16 @@ def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> 
             f"{target} is one of {', '.join(map(str, named))}: name one." if named else f"there is no {target}."
         )
     return named[0]
+
+
+def wanted(target: str) -> "Wanted | None":
+    """What has to be looked at for the objects that `target` names. click.UsageError where it names no kind."""
+    from muster.answers.select import UnknownKind, wanted
+
+    try:
+        return wanted(target)
+    except UnknownKind as error:
+        raise click.UsageError(str(error)) from error
 
 
 def selected(run: "Run", target: str | None) -> list[Tree]:

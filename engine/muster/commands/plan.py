@@ -53,7 +53,7 @@ def command(
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
         instant = reading.instant(now)
         found = None if base is None else _branch(reading, base, instant.now, state, ask=not offline)
-        settled = found.head if found else _settled(reading, instant.now, state, workers)
+        settled = found.head if found else _settled(replace(reading, state=state), instant.now, workers)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
     if found:
@@ -134,22 +134,17 @@ def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *
     return branch(repository, left, head, heard, now, kept)
 
 
-def _settled(reading: Reading, now: datetime, given: Path | None, workers: "Workers") -> "Settled":
-    """What follows; of the commit that is checked out, from what reconciles left. Nothing is kept."""
-    from muster.engine.question import Question
+def _settled(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
+    """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
     from muster.engine.settle import settle
     from muster.engine.warm import answer
     from muster.gitio.pulse_memory import Remembered
-    from muster.gitio.repository import branch_tip, current_branch
 
-    repository, commit, heard = reading.repository, reading.base, reading.heard
-    if repository is None:
+    if (asked := reading.question(now)) is not None:
+        return answer(asked, reading.kept(), workers).settled
+    if reading.repository is None:
         return settle(reading.snapshot, now)
-    remembered, branch = Remembered(repository), current_branch(repository)
-    if commit and heard and branch and branch_tip(repository, branch) == commit == reading.snapshot.commit:
-        kept = open_state_of(os.environ, repository, branch, given)
-        return answer(Question(repository, commit, heard, now, remembered), kept, workers).settled
-    return settle(reading.snapshot, now, remembered.memory)
+    return settle(reading.snapshot, now, Remembered(reading.repository).memory)
 
 
 def _label(held: Tree) -> str:

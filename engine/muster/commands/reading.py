@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands.disposable import use_cache
+from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.progress import working
 from muster.gitio.beside import BesideAgents, work_tree_snapshot
 from muster.gitio.directory import DirectorySnapshot
@@ -16,7 +16,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here
 from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
-from muster.gitio.repository import Repository, open_repository, resolve
+from muster.gitio.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from muster.answers.instants import Instant
     from muster.answers.listening import Ears
+    from muster.engine.question import Question
     from muster.engine.run import Run
+    from muster.engine.state import State
+    from muster.engine.warm import Wanted
     from muster.model.ids import ObjectId
     from muster.policy.witness import Witness
 
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
 class Reading:
     """What a command that decides reads: the snapshot, and what was heard of agents.
 
-    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory.
+    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `state` is
+    where `--state` says that runs keep what they leave.
     """
 
     snapshot: Snapshot
@@ -42,6 +46,7 @@ class Reading:
     repository: Repository | None = None
     base: str | None = None
     heard: Heard | None = None
+    state: Path | None = None
 
     def instant(self, now: datetime) -> "Instant":
         """As of when a reconcile would decide."""
@@ -55,6 +60,32 @@ class Reading:
         """The commit of an agent's ref, named as messages name it; None for one that was not heard."""
         refs = self.heard.refs if self.heard is not None else ()
         return next((found.commit for found in refs if found.short == ref), None)
+
+    def question(self, now: datetime) -> "Question | None":
+        """The same as a question to what the last run left of the branch that is checked out; None where something else
+        is read."""
+        from muster.engine.question import Question
+        from muster.gitio.pulse_memory import Remembered
+        from muster.gitio.status import NotToldError, work_tree_changes
+
+        repository, commit, heard = self.repository, self.base, self.heard
+        branch = current_branch(repository) if repository else None
+        if repository is None or commit is None or heard is None or branch is None:
+            return None
+        if branch_tip(repository, branch) != commit:
+            return None
+        try:
+            changes = None if self.snapshot.commit else work_tree_changes(repository, commit)
+        except (NotToldError, RepositoryError):
+            return None
+        return Question(repository, commit, heard, now, Remembered(repository), uncommitted=changes)
+
+    def kept(self) -> "State | None":
+        """What the last run left of the branch that is checked out; None where nothing is kept."""
+        branch = current_branch(self.repository) if self.repository else None
+        if self.repository is None or branch is None:
+            return None
+        return open_state_of(os.environ, self.repository, branch, self.state)
 
     def require_heard(self, run: "Run") -> None:
         """Raise RepositoryError where clusters that speak through refs could not be heard.
@@ -99,14 +130,26 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
     return Reading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
 
 
-def evaluated(repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool) -> "tuple[Reading, Run]":
-    """Evaluate what `--rev` and `--worktree` name. RepositoryError where clusters could not be heard."""
+def evaluated(
+    repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool, wanted: "Wanted | None" = None
+) -> "tuple[Reading, Run]":
+    """Evaluate what `--rev` and `--worktree` name. RepositoryError where clusters could not be heard.
+
+    Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet.
+    """
     from muster.answers.listening import READER
     from muster.engine.evaluate import evaluate_snapshot
 
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = evaluate_snapshot(reading.snapshot, now)
+        asked = reading.question(now) if wanted is not None else None
+        kept = reading.kept() if asked is not None else None
+        if asked is not None and kept is not None and wanted is not None:
+            from muster.engine.warm import answer
+
+            run = answer(asked, kept, wanted=wanted).settled.first
+        else:
+            run = evaluate_snapshot(reading.snapshot, now)
     reading.require_heard(run)
     return reading, run
 

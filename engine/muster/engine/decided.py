@@ -77,7 +77,7 @@ class DecidedPart(Part[Question]):
             wakes=rest_wakes(self.state, self.chosen),
             published=self.question.remembered.memory,
         )
-        run = decide(whole, self.question.now.astimezone(UTC).replace(microsecond=0), restless, self.question.commit)
+        run = decide(whole, self.question.now.astimezone(UTC).replace(microsecond=0), restless, self.question.decided)
         return replace(run, fleet=replace(run.fleet, findings=tuple(self.with_the_others(run.fleet))))
 
     # -- whether it does

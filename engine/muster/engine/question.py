@@ -91,8 +91,8 @@ class Remembers(Protocol):
 class Question:
     """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
 
-    With `changes`, the work tree that is built on it: see `muster.gitio.status`. `beside` are files that are looked at
-    whether they changed or not.
+    With `uncommitted`, the work tree that is built on it: these are its changes, see `muster.gitio.status`. `beside`
+    are files that are looked at whether they changed or not.
     """
 
     repository: Repository
@@ -101,8 +101,18 @@ class Question:
     now: datetime
     remembered: Remembers
     most: float = MOST
-    changes: Sequence[PathChange] = ()
+    uncommitted: Sequence[PathChange] | None = None
     beside: frozenset[str] = frozenset()
+
+    @property
+    def changes(self) -> Sequence[PathChange]:
+        """What a work tree changes of the commit."""
+        return self.uncommitted or ()
+
+    @property
+    def decided(self) -> str | None:
+        """The commit that is decided; None for a work tree."""
+        return self.commit if self.uncommitted is None else None
 
     @property
     def second(self) -> int:
@@ -118,10 +128,10 @@ class Question:
         self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
     ) -> AbstractContextManager[Snapshot]:
         """The files to decide on; of the paths and refs named, where not all are looked at."""
-        if self.changes:
+        if self.uncommitted is not None:
             from muster.gitio.beside import work_tree_snapshot
 
-            return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)
+            return work_tree_snapshot(self.repository, self.heard, self.uncommitted, only, refs)
         chosen = self.heard.refs if refs is None else tuple(refs)
         return CommitSnapshot(self.repository, self.commit, chosen, self.heard.agents, only)
 

@@ -71,7 +71,7 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
     not do, Killing where some neighbourhood cannot be decided by anybody.
     """
-    if question.changes:
+    if question.uncommitted is not None:
         raise WholeNeeded("a work tree is read where it lies")
     with question.snapshot() as snapshot:
         listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]

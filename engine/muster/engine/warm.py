@@ -8,6 +8,7 @@ the whole fleet is looked at. All of them decide the same, byte for byte: that h
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,28 @@ if TYPE_CHECKING:
     from muster.engine.workers import Workers
 
 
-def answer(question: Question, state: State | None, workers: "Workers | None" = None) -> "Answer":
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What has to be in the fleet that comes of it, whether it changed or not: the neighbourhoods of some names, and
+    with `wide` every cluster and all that is shared."""
+
+    names: frozenset[str] = frozenset()
+    wide: bool = False
+
+
+NOTHING_WANTED = Wanted()
+
+
+def answer(
+    question: Question, state: State | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
+) -> "Answer":
     """Decide, from what the last run left where there is anything, else from the whole fleet: in shards, where there
     are `workers` for them."""
     why = "nothing can be kept (see muster cache)"
     if state is not None:
         try:
             with without_collection():
-                return _from(question, state)
+                return _from(question, state, wanted)
         except WholeNeeded as needed:
             why = str(needed)
         except RepositoryError:
@@ -66,20 +81,24 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
     return of_whole(question, settled, why)
 
 
-def _from(question: Question, state: State) -> "Answer":
+def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
     """Decide from what is kept. WholeNeeded where that does not do."""
     facts = state.facts()
     if facts is None:
         raise WholeNeeded("nothing is kept of an earlier run of this version")
     moved = touched(question, state, facts)
-    if not moved:
+    named = state.of_names(wanted.names)
+    if wanted.names and not named:
+        raise WholeNeeded("nothing of that name was there")
+    if not moved and not named and not wanted.wide:
         return _unmoved(question, state, facts)
     from muster.engine.decided import DecidedPart
     from muster.engine.part import Reach
 
-    chosen, reach = moved.homes, Reach.NEAR
+    chosen, reach = moved.homes | named, Reach.NEAR
     known = state.kept(chosen).values()
-    if facts["holds"] or facts["totals"].get("held") or any(home.shared or home.troubled for home in known):
+    held = facts["holds"] or facts["totals"].get("held")
+    if wanted.wide or held or any(home.shared or home.troubled for home in known):
         reach = Reach.WIDE
     while True:
         if reach is Reach.WIDE:
@@ -107,7 +126,7 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
         {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
         wakes=rest_wakes(state, ()), beyond=Beyond(),
     )  # fmt: skip
-    run = Run(fleet, question.now.astimezone(UTC).replace(microsecond=0), question.commit)
+    run = Run(fleet, question.now.astimezone(UTC).replace(microsecond=0), question.decided)
     settled = Settled(run, run, {}, [], rested=True)
     return Answer(
         settled,
