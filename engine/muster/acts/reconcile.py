@@ -10,8 +10,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from muster.acts.landing import find_tips, land
+from muster.acts.planned import planned_instant, require_same
 from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
+from muster.answers.planfile import Planned
 from muster.engine.collector import without_collection
 from muster.engine.question import Question
 from muster.engine.state import State
@@ -59,6 +61,7 @@ def reconcile(
     back_in_time: bool = False,
     state: State | None = None,
     workers: "Workers | None" = None,
+    planned: Planned | None = None,
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
@@ -66,13 +69,14 @@ def reconcile(
     the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
     on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
-    `workers` decide the whole fleet where it has to be.
+    `workers` decide the whole fleet where it has to be. What was `planned` is carried out as of the plan's instant, or
+    PlanMovedError raised where it is not what follows.
     RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
     for attempt in attempts:
         with without_collection():
-            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state, workers).make(attempt)
+            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state, workers, planned).make(attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -104,6 +108,7 @@ class _Attempt:
     back_in_time: bool
     state: State | None
     workers: "Workers | None"
+    planned: Planned | None
 
     def make(self, attempt: int) -> Reconciled | None:
         """Evaluate and land once; None where the branch moved meanwhile."""
@@ -112,11 +117,16 @@ class _Attempt:
         tips = find_tips(repository, self.branch, remote)
         base = tips.base
         heard = hear_at(repository, base, self.ears, asked=remote, before=before)
-        instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
+        if self.planned:
+            instant = planned_instant(repository, base, self.planned)
+        else:
+            instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
         question = Question(repository, base, heard, instant.now, Remembered(repository, remote))
         found = answer(question, self.state, self.workers)
         settled = found.settled
         require_heard(repository, settled.first, heard, self.ears)
+        if self.planned:
+            require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
         commit = base
         if settled.files or earlier:

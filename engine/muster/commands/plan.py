@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 @click.option(
     "--base", metavar="REV", help="Show what this branch changes, since it left REV, in what would be derived."
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan to this file, too, for muster reconcile --plan.",
+)
 @options.offline_option
 @options.agents_gone_option
 @options.now_option
@@ -37,8 +43,8 @@ if TYPE_CHECKING:
 @options.output_option("table", "yaml", "json", "markdown")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile, or the branch, would change anything.")
 def command(
-    repo: Path, rev: str | None, worktree: bool, base: str | None, offline: bool, agents_gone: bool, now: datetime,
-    state: Path | None, workers: "Workers", output: str, exit_code: bool,
+    repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None, offline: bool, agents_gone: bool,
+    now: datetime, state: Path | None, workers: "Workers", output: str, exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing.
 
@@ -49,6 +55,8 @@ def command(
     """
     from muster.answers.listening import READER
 
+    if out and (base or worktree):
+        raise click.UsageError("--out is for what a reconcile of a commit would do: not with --base or --worktree.")
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
         instant = reading.instant(now)
@@ -56,6 +64,8 @@ def command(
         settled = found.head if found else _settled(replace(reading, state=state), instant.now, workers)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
+    if out:
+        _write(out, settled, reading)
     if found:
         _print_branch(found, base or "", output)
     else:
@@ -65,6 +75,16 @@ def command(
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
     code = report(found.comparison.found if found else settled.findings)
     return 1 if exit_code and (found.comparison if found else settled.files) else code
+
+
+def _write(out: Path, settled: "Settled", reading: Reading) -> None:
+    from muster.answers.planfile import plan_text
+
+    assert reading.heard is not None
+    try:
+        out.write_text(plan_text(settled, reading.heard), encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{out} cannot be written: {error.strerror}") from error
 
 
 def _print_plan(settled: "Settled", output: str) -> None:

@@ -11,13 +11,16 @@ import click
 
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
+from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.model.secrets import without_secrets
+from muster.output.findings import printable
 
 if TYPE_CHECKING:
     from muster.acts.reconcile import Reconciled
     from muster.answers.listening import Ears
+    from muster.answers.planfile import Planned
     from muster.engine.workers import Workers
     from muster.gitio.repository import Repository
     from muster.model.finding import Finding
@@ -32,6 +35,12 @@ if TYPE_CHECKING:
 @options.offline_option
 @options.agents_gone_option
 @click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Commit exactly what this file of muster plan --out says, as of its instant; else nothing.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
 @options.sink_option
 @options.state_option
@@ -39,7 +48,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
-    agents_gone: bool, back_in_time: bool, verbose: bool, sink_dir: Path | None, state: Path | None,
+    agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
     workers: "Workers",
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
@@ -49,14 +58,19 @@ def command(
 
     Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
     cannot be heard, nothing is decided. Nor is it as of an instant more than five minutes before the last run's.
+
+    With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
+    moved, and the exit code is 1.
     """
     from muster.answers.listening import WRITER
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
+    if plan and (given or back_in_time):
+        raise click.UsageError("--plan says as of when: --now and --back-in-time do not go with it.")
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir, state=state, workers=workers,
+        sink_dir=sink_dir, state=state, workers=workers, plan=plan,
     )  # fmt: skip
 
 
@@ -84,10 +98,11 @@ def publish(
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
-    state: Path | None = None, workers: "Workers | None" = None,
+    state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
+    from muster.acts.planned import PlanMovedError
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
     from muster.gitio.repository import open_repository
@@ -97,11 +112,19 @@ def reconcile_once(
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
     kept = open_state_of(os.environ, repository, target, state)
-    with working("evaluating the fleet"):
-        done = reconcile(
-            repository, now, branch=target, remote=remote, attempts=patient(), ears=ears or WRITER,
-            back_in_time=back_in_time, state=kept, workers=workers,
-        )  # fmt: skip
+    planned = _read(plan) if plan else None
+    try:
+        with working("evaluating the fleet"):
+            done = reconcile(
+                repository, now, branch=target, remote=remote, attempts=patient(), ears=ears or WRITER,
+                back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
+            )  # fmt: skip
+    except PlanMovedError as moved:
+        click.echo("the plan does not hold any more, and nothing was written:", err=True)
+        for line in moved.lines:
+            click.echo(f"  {printable(line)}", err=True)
+        click.echo("hint: make a new one with muster plan --out", err=True)
+        return FINDINGS
     if done.commit:
         from muster.engine.changes import summary
 
@@ -120,6 +143,15 @@ def reconcile_once(
     if verbose:
         _tell_how(repository, done)
     return report([*done.settled.findings, *faults])
+
+
+def _read(plan: Path) -> "Planned":
+    from muster.answers.planfile import PlanFileError, read_plan
+
+    try:
+        return read_plan(plan)
+    except PlanFileError as error:
+        raise click.UsageError(printable(str(error))) from error
 
 
 def _tell_how(repository: "Repository", done: "Reconciled") -> None:
