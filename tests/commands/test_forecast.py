@@ -73,3 +73,26 @@ def test_a_policy_of_ones_own(muster: Run, fleet: Repo, tmp_path: Path) -> None:
     code, _, err = muster("forecast", "--repo", fleet.path, *NOON, "--edit", remedy)
     assert code == 2
     assert "mine.yaml:1:" in err
+
+
+def test_a_plan_of_what_has_not_happened(muster: Run, fleet: Repo) -> None:
+    code, out, _ = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu,env=prod")
+    assert code == 0
+    assert "3 clusters Unknown, 1 placement changed: 4 derived files to write or remove." in out
+    code, _, err = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu", "--base", "main")
+    assert (code, "--base compares what is committed" in err) == (2, True)
+
+
+def test_an_edit_of_the_work_tree_stands_at_its_own_path(muster: Run, fleet: Repo) -> None:
+    path = fleet.path / "clusters/eu/prod-eu-1/cluster.yaml"
+    path.write_text(path.read_text().replace("hubAcceptsClient: true", "hubAcceptsClient: false"))
+    _, out, _ = muster("plan", "--repo", fleet.path, *NOON, "--edit", path)
+    assert "condition HubAcceptedManagedCluster" in out
+    assert muster("plan", "--repo", fleet.path, *NOON)[1].startswith("Nothing to do.\n")
+
+
+def test_why_it_would_be_so(muster: Run, fleet: Repo) -> None:
+    asked = ("explain", "cluster/prod-eu-1", "ManagedClusterConditionAvailable", "--repo", fleet.path, *NOON)
+    _, out, _ = muster(*asked, "--lose", "region=eu")
+    assert "rule     ConditionPolicy/managed-cluster-available#lease-expired" in out
+    assert "#as-reported" in muster(*asked)[1]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -11,10 +12,12 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.supposed import Supposed, supposed_options
 from muster.model.source import Place
 
 if TYPE_CHECKING:
     from muster.commands.reading import Reading
+    from muster.model.ids import ObjectId
 
 
 @click.command()
@@ -24,10 +27,13 @@ if TYPE_CHECKING:
 @options.snapshot_options
 @options.offline_option
 @options.now_option
+@options.state_option
+@supposed_options
 @options.output_option("text", "json")
 def command(
-    target: str, field: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str
-) -> int:
+    target: str, field: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime,
+    state: Path | None, supposed: Supposed, output: str,
+) -> int:  # fmt: skip
     """Say why an object is as it is: the rule behind each field, the rule's expression with the value of each part,
     the inputs with file, line, commit and author, the arithmetic of deadlines, and until when it holds.
 
@@ -45,12 +51,23 @@ def command(
     except UnknownKind as error:
         raise click.UsageError(str(error)) from error
     is_named = options.one_object(target)
+    from muster.answers.listening import READER
+    from muster.commands.reading import reading_of
+
+    reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+    with supposed.over(reading, state, now) as tried:
+        return _explain(tried, is_named, target, field, now, output)
+
+
+def _explain(
+    reading: "Reading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
+) -> int:
     from muster.answers.explain import NothingDecided, explain
     from muster.commands.reading import witnessed
     from muster.output.documents import json_text
     from muster.output.explanation import explanation_document, explanation_text
 
-    reading, run, witness = witnessed(is_named, repo, rev, now, worktree=worktree, offline=offline)
+    run, witness = witnessed(reading, is_named, now)
     id_ = options.the_one(run, target, is_named)
     try:
         found = explain(run, witness, id_, field)

@@ -1,6 +1,5 @@
 """`muster forecast`: what happens next if nobody says anything more."""
 
-import os
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import click
 
 from muster.commands import options
-from muster.commands.disposable import state_path
 from muster.commands.progress import working
 from muster.commands.reading import reading_of
 from muster.commands.supposed import Supposed, supposed_options
@@ -56,22 +54,14 @@ def command(
     from dataclasses import replace
 
     from muster.acts.forecast import Beating, forecast
-    from muster.acts.rehearsal import rehearsal
     from muster.answers.listening import READER
-    from muster.gitio.repository import current_branch
     from muster.output.documents import json_text
     from muster.output.forecast import moment_document, moment_text
 
     with working("reading the fleet"):
         reading = reading_of(repo, rev, worktree=False, ears=replace(READER, ask=not offline))
-    repository, commit, heard = reading.repository, reading.base, reading.heard
-    assert repository is not None
-    assert commit is not None
-    assert heard is not None
-    branch = current_branch(repository)
-    kept = state_path(os.environ, repository, branch, state) if branch and not rev else None
     start, told, documents = reading.instant(now).now, 0, []
-    with rehearsal(repository, commit, heard, kept) as trial:
+    with supposed.tried(reading, state) as trial:
         lost = supposed.suppose(trial, start)
         patterns = renew or (("*",) if lost else ())
         beating = Beating.of(trial, patterns, start, lost=lost) if patterns else None

@@ -14,6 +14,7 @@ from muster.commands.disposable import open_state_of, state_path
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import Reading, reading_of
+from muster.commands.supposed import Supposed, supposed_options
 from muster.gitio.errors import RepositoryError
 from muster.model.tree import Tree
 
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 @options.now_option
 @options.state_option
 @options.workers_option
+@supposed_options
 @options.output_option("table", "yaml", "json", "markdown")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile, or the branch, would change anything.")
 def command(
     repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None, offline: bool, agents_gone: bool,
-    now: datetime, state: Path | None, workers: "Workers", output: str, exit_code: bool,
+    now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str, exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing.
 
@@ -55,13 +57,18 @@ def command(
     """
     from muster.answers.listening import READER
 
-    if out and (base or worktree):
+    if out and (base or worktree or supposed):
         raise click.UsageError("--out is for what a reconcile of a commit would do: not with --base or --worktree.")
+    if supposed and base is not None:
+        raise click.UsageError("--base compares what is committed: suppose nothing with it.")
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
         instant = reading.instant(now)
         found = None if base is None else _branch(reading, base, instant.now, state, ask=not offline)
-        settled = found.head if found else _settled(replace(reading, state=state), instant.now, workers)
+        if supposed:
+            settled = _supposed(reading, instant.now, state, supposed)
+        else:
+            settled = found.head if found else _settled(replace(reading, state=state), instant.now, workers)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
     if out:
@@ -85,6 +92,13 @@ def _write(out: Path, settled: "Settled", reading: Reading) -> None:
         out.write_text(plan_text(settled, reading.heard), encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def _supposed(reading: Reading, now: datetime, given: Path | None, supposed: Supposed) -> "Settled":
+    """What would follow if what is supposed were committed."""
+    with supposed.tried(reading, given) as trial:
+        supposed.suppose(trial, now)
+        return trial.step(now)
 
 
 def _print_plan(settled: "Settled", output: str) -> None:

@@ -154,20 +154,16 @@ def evaluated(
     return reading, run
 
 
-def witnessed(
-    about: "Callable[[ObjectId], bool]", repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool
-) -> "tuple[Reading, Run, Witness]":
-    """Evaluate as `evaluated` does, with a witness for some objects."""
-    from muster.answers.listening import READER
+def witnessed(reading: Reading, about: "Callable[[ObjectId], bool]", now: datetime) -> "tuple[Run, Witness]":
+    """Evaluate what is read, with a witness for some objects. RepositoryError where clusters could not be heard."""
     from muster.engine.evaluate import evaluate_snapshot
     from muster.policy.witness import Witness
 
     witness = Witness(about)
     with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
         run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
-    return reading, run, witness
+    return run, witness
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:

@@ -1,7 +1,9 @@
 """The options of what-if: `--lose`, `--report`, `--edit` and `--policy`, on every verb that decides without writing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +15,7 @@ from muster.commands import options
 if TYPE_CHECKING:
     from muster.acts.rehearsal import Rehearsal
     from muster.answers.supposing import Supposition
+    from muster.commands.reading import Reading
     from muster.model.ids import ObjectId
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -29,6 +32,38 @@ class Supposed:
     def __bool__(self) -> bool:
         """Whether anything is."""
         return bool(self.lose or self.report or self.files)
+
+    @staticmethod
+    @contextmanager
+    def tried(reading: "Reading", state: Path | None) -> "Iterator[Rehearsal]":
+        """Yield a rehearsal of what is read. RepositoryError where that is no commit."""
+        from muster.acts.rehearsal import rehearsal
+        from muster.commands.disposable import state_path
+        from muster.gitio.errors import RepositoryError
+        from muster.gitio.repository import current_branch
+
+        repository, commit, heard = reading.repository, reading.base, reading.heard
+        if repository is None or commit is None or heard is None or commit != reading.snapshot.commit:
+            raise RepositoryError(
+                "what is supposed goes on top of a commit", "leave --worktree out, or use --edit FILE"
+            )
+        branch = current_branch(repository)
+        kept = state_path(os.environ, repository, branch, state) if branch else None
+        with rehearsal(repository, commit, heard, kept) as trial:
+            yield trial
+
+    @contextmanager
+    def over(self, reading: "Reading", state: Path | None, now: datetime) -> "Iterator[Reading]":
+        """Yield what is read as it is supposed to be; as it is, where nothing is supposed."""
+        if not self:
+            yield reading
+            return
+        from muster.gitio.open import open_commit
+
+        with self.tried(reading, state) as trial:
+            self.suppose(trial, now)
+            snapshot = open_commit(trial.repository, trial.commit, trial.heard)
+            yield replace(reading, snapshot=snapshot, repository=trial.repository, base=trial.commit, heard=trial.heard)
 
     def suppose(self, trial: "Rehearsal", now: datetime) -> tuple[str, ...]:
         """Have it so in a rehearsal. Returns the clusters that are lost. click.UsageError for what cannot be."""
