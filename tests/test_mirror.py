@@ -27,6 +27,7 @@ THROUGH = {
     "answers/described.py": "commands/test_explain.py",  # what is explained shows in what is printed
     "answers/pages.py": "commands/test_explain.py",
     "answers/reads.py": "answers/test_explain.py",
+    "answers/history.py": "commands/test_history.py",  # over real commits
     "answers/listening.py": "e2e/test_hearing.py",  # clones, forks and remotes that do not answer
     "commands/accept.py": "commands/test_edits.py",
     "commands/describe.py": "commands/test_explain.py",
@@ -51,6 +52,8 @@ THROUGH = {
     "output/explanation.py": "commands/test_explain.py",
     "output/forecast.py": "commands/test_forecast.py",
     "gitio/scratch.py": "acts/test_forecast.py",
+    "output/history.py": "commands/test_history.py",
+    "gitio/filelog.py": "commands/test_history.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour

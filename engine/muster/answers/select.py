@@ -76,6 +76,21 @@ def wanted(target: str) -> Wanted | None:
     return Wanted(wide=True) if summed_up else None
 
 
+def object_ids(target: str) -> list[ObjectId]:
+    """Return the ids that `KIND/[NAMESPACE/]NAME` can mean, whether there are such objects or not: a word may mean two
+    kinds, and what lies in a cluster's namespace may be called by the cluster alone. UnknownKind for no kind, or no
+    name."""
+    word, _, rest = target.partition("/")
+    namespace, _, name = rest.rpartition("/")
+    kinds = kinds_named(word)
+    if not name:
+        raise UnknownKind(f"name one object, as in {word}/NAME")
+    found = [kind.id(name, namespace) for kind in kinds if kind.namespaced == bool(namespace)]
+    if not found:
+        raise UnknownKind(f"a {kinds[0].name} is {'in a' if kinds[0].namespaced else 'in no'} namespace")
+    return found
+
+
 def select(run: Run, target: str | None) -> list[Tree]:
     """Return the run's objects that `KIND[/[NAMESPACE/]NAME]` names; all of them for None."""
     if not target:

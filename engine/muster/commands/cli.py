@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cache": "Show what is kept between runs, or drop it.",
     "describe": "Show an object with why beside each field that was decided.",
+    "history": "Say what became of an object, and for how long it was available.",
     "forecast": "Say what happens next if nobody says anything more.",
     "explain": "Say why something is as it is, by which rule, and until when.",
     "cel": "Evaluate and explain one expression.",

@@ -1,0 +1,78 @@
+"""`history`: what became of an object, read from the versions of its derived file; nothing is evaluated."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from muster.engine.changes import object_changes
+from muster.engine.past import ObjectHistory, Stay, Transition
+from muster.gitio.filelog import Version, file_log
+from muster.gitio.repository import Repository
+from muster.model.ids import ObjectId
+from muster.model.kinds import kind_of
+from muster.model.locations import SHARDS, derived_path
+from muster.model.times import try_time
+from muster.model.tree import Tree, mappings_at
+from muster.yamlio.loader import load_documents
+
+
+def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
+    """Return what became of an object up to a commit, in the window from `since` to `until`."""
+    paths = [derived_path(id_, shards) for shards in SHARDS]
+    versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
+    transitions = [one for one in _transitions(id_, versions) if one.at >= since]
+    condition = kind_of(id_).headline
+    stays = tuple(_within(_stays(condition, versions, until), since)) if condition else ()
+    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays)
+
+
+def _in_order(versions: list[Version]) -> list[Version]:
+    """The versions with none later than the one that follows it: what people commit is dated by whatever clock."""
+    found, latest = list[Version](), None
+    for version in reversed(versions):
+        latest = version.time if latest is None else min(latest, version.time)
+        found.append(replace(version, time=latest))
+    return found[::-1]
+
+
+def _body(version: Version) -> Tree:
+    """The derived part in a version; None where there is none, or none that can be read."""
+    if version.data is None:
+        return None
+    documents = load_documents(version.data, version.commit).documents
+    return documents[0].body if documents else None
+
+
+def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transition]:
+    before: Tree = None
+    for version in versions:
+        after = _body(version)
+        for change in object_changes(id_, before, after, lambda _: "") if before != after else ():
+            yield Transition(change, version.time, version.commit, version.author, version.source)
+        before = after
+
+
+def _stays(condition: str, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
+    """The stretches of one status, which began when the condition says so: a run may have been late to see it."""
+    status: str | None = None
+    since: datetime | None = None
+    for version in versions:
+        found = next((c for c in mappings_at(_body(version), "status", "conditions") if c.get("type") == condition), {})
+        said = found.get("status")
+        if said == status and since is not None:
+            continue
+        began = try_time(found.get("lastTransitionTime"))
+        at = (
+            began if began is not None and began <= version.time and (since is None or began >= since) else version.time
+        )
+        if since is not None:
+            yield Stay(status, since, at)
+        status, since = said, at
+    if since is not None:
+        yield Stay(status, since, max(until, since))
+
+
+def _within(stays: Iterable[Stay], since: datetime) -> Iterator[Stay]:
+    for stay in stays:
+        if stay.until > since:
+            yield Stay(stay.status, max(stay.since, since), stay.until)

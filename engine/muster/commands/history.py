@@ -1,0 +1,57 @@
+"""`muster history`: what became of an object."""
+
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.forecast import DurationType
+
+
+class SpanType(DurationType):
+    """A duration as Go writes it, or so many days: `30d`."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return the span."""
+        if isinstance(value, str) and value.endswith("d") and value[:-1].isdecimal():
+            return timedelta(days=min(int(value[:-1]), 100_000))
+        return super().convert(value, param, ctx)
+
+
+@click.command()
+@click.argument("target", metavar="KIND/[NAMESPACE/]NAME")
+@options.repo_option
+@options.rev_option
+@options.now_option
+@click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
+@options.output_option("text", "json")
+def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
+    """Say what became of an object: its transitions with commit and time, and how long it was in each state.
+
+    Read from git's history of what was derived: nothing is evaluated, so it is as quick in a long history.
+    """
+    import os
+
+    from muster.answers.history import history
+    from muster.answers.select import UnknownKind, object_ids
+    from muster.gitio.repository import open_repository, resolve
+    from muster.model.times import later
+    from muster.output.documents import json_text
+    from muster.output.history import history_document, history_text
+
+    repository = open_repository(repo, os.environ)
+    commit = resolve(repository, rev or "HEAD")
+    try:
+        ids = object_ids(target)
+    except UnknownKind as error:
+        raise click.UsageError(str(error)) from error
+    start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
+    all_found = [history(repository, commit, id_, start, now) for id_ in ids]
+    found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
+    if output == "json":
+        sys.stdout.write(json_text(history_document(found)))
+    else:
+        sys.stdout.write(history_text(found))
+    return 0
