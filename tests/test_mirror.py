@@ -31,6 +31,7 @@ THROUGH = {
     "answers/listening.py": "e2e/test_hearing.py",  # clones, forks and remotes that do not answer
     "commands/accept.py": "commands/test_edits.py",
     "commands/describe.py": "commands/test_explain.py",
+    "commands/comment.py": "acts/test_commenting.py",
     "commands/demo.py": "docs/test_readme.py",
     "commands/deny.py": "commands/test_edits.py",
     "commands/disposable.py": "commands/test_cache.py",

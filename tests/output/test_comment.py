@@ -1,11 +1,13 @@
 """A plan as a comment: found again by its first line, within what a forge takes, with its totals whole."""
 
+# ruff: noqa: E501 - a table
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.model.finding import Finding, Severity
-from muster.output.comment import MARKER, MOST, Comment, comment_text
+from muster.output.comment import MARKER, MOST, Comment, comment_text, is_comment
 from muster.output.effects import Row, Section
 from tests.output.test_markdown import HOSTILE, parsed, shape
 
@@ -80,6 +82,7 @@ def test_many_names_are_folded_then_left_out_and_counted_all_the_same(number: in
     assert len(text.encode()) <= MOST
     if number > 1000:
         assert "that are left out here" in text
+    assert is_comment(text)
 
 
 def test_where_nothing_fits_the_totals_do() -> None:
@@ -93,7 +96,23 @@ def test_where_nothing_fits_the_totals_do() -> None:
     assert "- **New findings**: 3000 errors" in text
     smallest = comment_text(Comment("t", "a", sections, [finding("m")] * 3000), most=1500)
     assert "This is too much for a comment" in smallest
+    assert is_comment(text)
+    assert is_comment(smallest)
     assert len(smallest.encode()) <= 1500
+
+
+@pytest.mark.parametrize("more", [
+    "@org", "&#64;org", "<code>&#64;</code>@", "#1", "a/b#1", "[x](y)", "![x](y)", "https://evil.example", "www.evil.example",
+    "www<b></b>.evil.example", "www<code></code>.evil", "<script>", "<img src=x>", "<a href=x>", "<code><b></code>", "<!-- x -->",
+    "`x`", "\u202e", "\x00", "\r", "$x$", "~x~", "<details onclick=x>", "> quote", "![", "x:y", "!1", "*x*", "_x_", "\\",
+])  # fmt: skip
+def test_what_muster_does_not_write_is_no_comment(more: str) -> None:
+    text = comment_text(Comment("t", "a", [section(["a"])]))
+    assert is_comment(text)
+    assert not is_comment(f"{text}{more}\n")
+    assert not is_comment(text.replace("| what |", f"| {more} |"))
+    assert not is_comment(f"{more}\n{text}")
+    assert not is_comment(text + "x" * MOST)
 
 
 names = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=30)), min_size=1, max_size=30)
@@ -106,6 +125,7 @@ def test_nothing_in_a_fleet_changes_what_the_page_consists_of(found: list[str], 
         return comment_text(Comment("t", "a", [Section("S", "3", [Row(said, said, named)])], [finding(said)]))
 
     made = page(found, text)
+    assert is_comment(made)
     assert made.count(MARKER) == 1
     assert made.startswith(MARKER)
     assert shape(parsed(made)) == shape(parsed(page(["x"] * len(found), "plain")))

@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "validate": "Check files: syntax, schema, references, expressions.",
     "render": "Print objects as they would be derived; write nothing.",
     "plan": "Show what a reconcile would change.",
+    "comment": "Comment on a pull request with a plan.",
     "reconcile": "Evaluate the fleet and commit what follows.",
     "watch": "Reconcile on every change and whenever time alone changes something.",
     "pulses": "Show which pulses are due, or follow them.",

@@ -3,6 +3,7 @@
 Totals stand at its top and in the headings, and are those of the whole plan however much of the rest is left out.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +22,15 @@ from muster.output.markdown import code, folded, table, words
 MARKER: Final = "<!-- muster:plan -->"
 #: Bytes. GitHub takes 65,536 characters and GitLab 1,000,000, but nobody reads more than the smaller.
 MOST: Final = 60_000
+#: The title of one that has nothing to tell.
+NOTHING: Final = "nothing that is derived changes"
+#: What is ours in a comment: texts of anybody's as code, tags, headings, instants, and the words for what does not fit.
+_OURS: Final = re.compile(
+    r"<code>(?:[A-Za-z0-9 -]|[^\x00-\x7f]|&#\d{1,7};)*</code>|</?(?:details|summary|b)>|<details open>|(?m:^### )|\*\*"
+    r"|`muster plan`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b"
+)
+#: All else: letters, digits, and signs that stand between words; a dot or colon only where no word follows.
+_INERT: Final = re.compile(r"(?:[A-Za-z0-9 |,…\n-]|[.:](?=\s|$))*")
 #: How many names of a row, and rows of a section, are shown at most: what is tried until the comment fits.
 _LIMITS: Final = ((1000, 500), (200, 200), (50, 100), (20, 50), (10, 20), (5, 5), (0, 0))
 #: Names that stand in a table as they are; what is more is folded.
@@ -44,7 +54,7 @@ def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Com
     commit = f"{code(head.commit[:12])} changes" if head.commit else "the work tree changes"
     about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
     about += f"both as of {format_time(head.now)}."
-    title = words(summary(found.changes)) if found else "nothing that is derived changes"
+    title = words(summary(found.changes)) if found else NOTHING
     return Comment(f"Plan: {title}", about, sections_of(found), found.found, found.mended)
 
 
@@ -66,6 +76,19 @@ def comment_text(comment: Comment, most: int = MOST) -> str:
         if len(text.encode()) <= most:
             break
     return text
+
+
+def is_comment(text: str) -> bool:
+    """Tell whether a text is such a comment: no tag, sign or link in it that is none of ours."""
+    lines = text.split("\n")
+    if lines[0] != MARKER or len(text.encode()) > MOST or not all(map(str.isprintable, lines)):
+        return False
+    return _INERT.fullmatch(_OURS.sub("", "\n".join(lines[1:]))) is not None
+
+
+def says_nothing(text: str) -> bool:
+    """Tell whether a comment says that nothing changes."""
+    return f"\n### Plan: {NOTHING}\n" in text
 
 
 def _parts(comment: Comment, names: int, rows: int) -> Iterator[str]:
