@@ -68,7 +68,7 @@ def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tm
 
 def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(living: Living, tmp_path: Path) -> None:
     deadly = Processes(2, decide=partial(dying, tmp_path / "died", 1000))
-    done = answer(living.question(), None, _Given(these=deadly))
+    done = answer(living.question(), None, Given(these=deadly))
     found = [one for one in done.settled.findings if "WorkerLost" in one.message]
     assert [one.file for one in found] == _FILES
     files = dict(done.settled.files)
@@ -77,16 +77,16 @@ def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(livin
 
 
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
-    done = answer(living.question(), None, _Given(these=Processes(2, decide=raising)))
+    done = answer(living.question(), None, Given(these=Processes(2, decide=raising)))
     assert "ZeroDivisionError" in done.looked_at
     assert told(done.settled) == whole(living)
 
 
 @dataclass(frozen=True)
-class _Given(Workers):
+class Given(Workers):
     """Workers of a test."""
 
-    these: Processes | None = None
+    these: Executor | None = None
     files: int = 8
 
     def executor(self, files: int) -> Executor | None:

@@ -59,7 +59,8 @@ class OnDask:
             if not asked:
                 return
             try:
-                wait(list(asked), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED")
+                with client.as_current():
+                    wait(list(asked), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 self._require_workers(client)
                 continue
