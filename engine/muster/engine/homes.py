@@ -10,12 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from muster.engine.question import default_home
 from muster.engine.records import (
+    get_body,
     get_decisions,
     get_held,
+    put_body,
     put_decisions,
     put_findings,
     put_held,
@@ -52,7 +55,7 @@ from muster.model.kinds import (
 from muster.model.locations import derived_path
 from muster.model.source import Part
 from muster.model.times import earliest
-from muster.model.tree import dig
+from muster.model.tree import Tree, dig
 
 if TYPE_CHECKING:
     from muster.decide.context import Context
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
 OF_CLUSTERS: Final = frozenset(
     (*CLUSTERS, LEASE, ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE, CSR)
 )
+#: So many summaries are read at once.
+_AT_ONCE: Final = 500
 #: What every run needs: policies and settings.
 CONTEXT: Final = frozenset(
     (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET)
@@ -83,14 +88,20 @@ class Summary:
         return bool(self.held or self.disrupted)
 
 
-def read_summary(text: str) -> Summary:
-    """Return the summary that a text is of."""
-    tree = tree_of(text)
+def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summary]]:
+    """Yield the summaries that texts are of, each with its name. Many are read at once: then they share their keys."""
+    left = iter(texts)
+    while some := list(islice(left, _AT_ONCE)):
+        trees = tree_of(f"[{','.join(text for _, text in some)}]")
+        yield from ((name, _summary(tree)) for (name, _), tree in zip(some, trees, strict=True))
+
+
+def _summary(tree: Tree) -> Summary:
     objects: dict[ObjectId, Object] = {}
     decided: dict[ObjectId, Mapping[Path, Decision]] = {}
     for fields, body, decisions in tree["objects"]:
         id_ = ObjectId(*fields)
-        objects[id_] = Object(id_, body, ())
+        objects[id_] = Object(id_, get_body(body), ())
         decided[id_] = get_decisions(id_, decisions)
     disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"])
     return Summary(objects, decided, tuple(get_held(tree["held"])), disrupted)
@@ -227,7 +238,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
     troubled = not ids.isdisjoint(fleet.broken)
     read = [] if shared or troubled else sorted(_read_by_others(fleet, sound), key=lambda obj: obj.id)
     text = text_of({
-        "objects": [[list(obj.id), obj.body, put_decisions(fleet.decisions(obj.id))] for obj in read],
+        "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
         "disrupted": sorted(list(id_) for id_ in (context.disrupted if context else ()) if id_ in ids),
     })  # fmt: skip

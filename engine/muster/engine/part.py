@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summary
+from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
 from muster.engine.question import Asked, Touched, WholeNeeded, default_home
 from muster.engine.records import get_findings
 from muster.engine.state import File, Known, State
@@ -137,7 +137,7 @@ class Part(Generic[A]):
         """What others may read of it, by neighbourhood; nobody does of a part that is near."""
         if self.reach is Reach.NEAR:
             return {}
-        return {name: read_summary(text) for name, text in self.state.summaries(self.chosen)}
+        return dict(read_summaries(self.state.summaries(self.chosen)))
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:

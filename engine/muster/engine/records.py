@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from muster.model.decision import Because, Decision, Held, Input, Path
@@ -25,18 +26,66 @@ def tree_of(text: str) -> Tree:
     return tree
 
 
+def put_body(body: Tree) -> Tree:
+    """An object's body, each field of its sections as a text of its own.
+
+    Many are the same from one cluster to the next: those are made into trees once, which all of them share.
+    """
+    return {
+        name: {field: text_of(value) for field, value in section.items()} if isinstance(section, dict) else section
+        for name, section in body.items()
+    }
+
+
+def get_body(tree: Tree) -> Tree:
+    """The body."""
+    return {
+        name: {field: _value_of(text) for field, text in section.items()} if isinstance(section, dict) else section
+        for name, section in tree.items()
+    }
+
+
 def put_decisions(decided: Mapping[Path, Decision]) -> Tree:
-    """An object's decisions, but for when time changes them: that is kept for a neighbourhood as a whole."""
-    return [[_put_path(path), decision.value, _put_because(decision.because)] for path, decision in decided.items()]
+    """An object's decisions, but for when time changes them: that is kept for a neighbourhood as a whole.
+
+    Paths, values and reasons are texts of their own, as in `put_body`.
+    """
+    return [
+        [_path_text(path), text_of(decision.value), _because_text(decision.because)]
+        for path, decision in decided.items()
+    ]
 
 
 def get_decisions(id_: ObjectId, tree: Tree) -> dict[Path, Decision]:
     """The decisions about an object."""
     found: dict[Path, Decision] = {}
     for steps, value, because in tree:
-        path = _get_path(steps)
-        found[path] = Decision(id_, path, value, _get_because(because))
+        path = _path_of(steps)
+        found[path] = Decision(id_, path, _value_of(value), _because_of(because))
     return found
+
+
+@lru_cache(1 << 12)
+def _path_text(path: Path) -> str:
+    return text_of(_put_path(path))
+
+
+@lru_cache(1 << 12)
+def _path_of(text: str) -> Path:
+    return _get_path(tree_of(text))
+
+
+@lru_cache(1 << 12)
+def _because_text(because: Because) -> str:
+    return text_of(_put_because(because))
+
+
+@lru_cache(1 << 12)
+def _because_of(text: str) -> Because:
+    return _get_because(tree_of(text))
+
+
+_value_of = lru_cache(1 << 12)(tree_of)
 
 
 def put_held(held: Iterable[Held]) -> Tree:
