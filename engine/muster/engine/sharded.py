@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +22,7 @@ from muster.engine.changes import changes
 from muster.engine.cutting import Cut, Listed, cut
 from muster.engine.decided import DecidedPart
 from muster.engine.executors import Executor
+from muster.engine.homes import Summary, read_summaries
 from muster.engine.part import Reach
 from muster.engine.provisional import Provisional
 from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
@@ -211,7 +213,7 @@ class _Sharded:
         chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
         while True:
             part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, Reach.WIDE)
-            part.common = self.common
+            part.common, part.read_before = self.common, gathered.summaries
             try:
                 done = part.answer()
             except LeasesMoved as moved:
@@ -239,6 +241,13 @@ class _Rest(DecidedPart):
     """What the shards leave to decide."""
 
     common: Common = field(init=False)
+    read_before: Mapping[str, Summary] = field(init=False)
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Summary]:
+        """What others may read of what the shards have decided, by neighbourhood."""
+        chosen = self.state.kept(self.chosen).keys()
+        return {name: summary for name, summary in self.read_before.items() if name not in chosen}
 
     def beyond(self, fleet: Fleet) -> Beyond:
         """What is to be known of what the shards have decided."""
@@ -266,6 +275,7 @@ class _Gathered:
         self.common, self.kept = common, Provisional()
         self.loose: list[Finding] = []
         self.odd: set[str] = set()
+        self.summaries: dict[str, Summary] = {}
         self.shards = 0
         self._totals: Counter[str] = Counter()
         self._outcomes: dict[int, Local] = {}
@@ -280,6 +290,8 @@ class _Gathered:
         self.loose.extend(answered.loose)
         self.odd |= answered.odd
         numbers = self.kept.add(local.home for local in answered.homes)
+        # Here rather than in the end: meanwhile workers are busy.
+        self.summaries.update(read_summaries((local.home.name, local.home.summary) for local in answered.homes))
         known = {number_of(key.object) for key in shard.published}
         for number, local in zip(numbers, answered.homes, strict=True):
             self._totals.update(local.home.totals)

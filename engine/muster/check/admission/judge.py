@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from muster import cel
 from muster.check.admission.foreigners import Foreigners, foreign_requests
@@ -46,6 +47,10 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
     surroundings = Surroundings(fleet, foreigners)
     spoken_of = _spoken_of(foreigners, earlier, admissions)
 
+    @cache
+    def spoken(resource: Resource) -> bool:
+        return any(one.policy.match.covers(resource) and one.match.covers(resource) for one in admissions.bindings)
+
     def judged(request: Request) -> Iterator[Finding]:
         found = list(_of_request(surroundings, admissions, request))
         obj = request.object
@@ -63,7 +68,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
                 found = list(_of_request(surroundings, admissions, replace(request, object=left)))
         yield from found
 
-    known = each(requests(fleet, base), judged)
+    known = each((request for request in requests(fleet, base) if spoken(request.resource)), judged)
     foreign = each(foreign_requests(foreigners, earlier, spoken_of), lambda asked: judged(asked.request()))
     said = (*known, *foreign)
     return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
