@@ -55,6 +55,7 @@ THROUGH = {
     "gitio/scratch.py": "acts/test_forecast.py",
     "output/history.py": "commands/test_history.py",
     "gitio/filelog.py": "commands/test_history.py",
+    "output/replay.py": "commands/test_replay.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour

@@ -4,13 +4,14 @@ Each step decides at an instant and commits there what follows, so that the next
 Pulses count as sent. What is supposed (an agent that renews, a file that is edited) is committed like anything else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from muster.acts.message import commit_message
+from muster.answers.supposing import Edits
 from muster.engine.collector import without_collection
 from muster.engine.question import Question
 from muster.engine.settled import Settled
@@ -23,9 +24,6 @@ from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository
 from muster.gitio.scratch import scratch_of
 from muster.model.published import Memory, PulseKey
-
-#: Files by agent's ref (empty for the branch, else as `SourceFile.ref` names it) and path; None removes one.
-Edits = Mapping[tuple[str, str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ VERBS: dict[str, str] = {
     "cache": "Show what is kept between runs, or drop it.",
     "describe": "Show an object with why beside each field that was decided.",
     "history": "Say what became of an object, and for how long it was available.",
+    "replay": "Say what policies would have decided over past commits.",
     "forecast": "Say what happens next if nobody says anything more.",
     "explain": "Say why something is as it is, by which rule, and until when.",
     "cel": "Evaluate and explain one expression.",

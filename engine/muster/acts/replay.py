@@ -1,0 +1,193 @@
+"""A replay: what policies would have decided over past commits, and where that differs from what was committed.
+
+Every run that committed something is made again, at its own instant, over what people had committed by then and over
+what the replay itself had derived before: so it shows what would have become of the fleet, and not only what each run
+would have said. Runs that had nothing to commit left no trace and are not made again.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from muster.acts.rehearsal import Rehearsal, rehearsal
+from muster.answers.supposing import Edits, Supposition
+from muster.engine.change import Change
+from muster.engine.changes import object_changes
+from muster.engine.facts import DETAILS
+from muster.engine.replayed import Difference, Replayed
+from muster.fleet.assemble import assemble
+from muster.fleet.files import read_file
+from muster.fleet.reading import Reading
+from muster.gitio.changes import changed_paths
+from muster.gitio.hearing import Heard
+from muster.gitio.lastrun import TRAILER
+from muster.gitio.objects import Objects
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.repository import Repository
+from muster.gitio.snapshot import CommitSnapshot
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    BY_GROUP_KIND,
+    CLUSTER_TAINT_POLICY,
+    CONDITION_POLICY,
+    DISRUPTION_BUDGET,
+    PULSE_POLICY,
+    REMEDY,
+    TAINT_POLICY,
+)
+from muster.model.locations import FOLDER
+from muster.model.snapshot import Agents
+from muster.model.source import Layer, SourceFile
+from muster.model.times import try_time
+from muster.model.tree import Tree, dig
+from muster.yamlio.loader import load_documents
+
+#: What counts as policy: everything else is the fleet.
+POLICIES: Final = (
+    CONDITION_POLICY, TAINT_POLICY, CLUSTER_TAINT_POLICY, PULSE_POLICY, REMEDY, DISRUPTION_BUDGET,
+)  # fmt: skip
+_NOBODY: Final = Heard((), Agents())
+
+
+@dataclass(frozen=True, slots=True)
+class _PastRun:
+    """A commit of muster's, and as of when it had decided."""
+
+    commit: str
+    now: datetime
+
+
+def replay(
+    repository: Repository, start: str, end: str, policies: str, files: Mapping[str, bytes] | None = None
+) -> Iterator[tuple[int, int] | Replayed]:
+    """Make the runs after the commit `start` up to `end` again, by the policies of the commit `policies`; `files` lie
+    over those. Yields how many runs are done of how many, and last what was found."""
+    runs = list(_runs(repository, start, end))
+    with rehearsal(repository, start, _NOBODY) as trial:
+        fixed = _policies(repository, (start, end, policies))
+        trial.suppose({("", path): _content(repository, policies, path) for path in fixed})
+        fixed.update(path for _, path in _put(trial, files or {}))
+        found, at, heard = _Found(), start, True
+        objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        try:
+            for number, run in enumerate(runs):
+                trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
+                settled = trial.step(run.now)
+                heard = heard and not settled.first.fleet.unheard
+                found.look(trial, objects, run)
+                at = run.commit
+                yield number + 1, len(runs)
+        finally:
+            objects.close()
+    yield Replayed(len(runs), found.all, unheard=not heard)
+
+
+def _runs(repository: Repository, start: str, end: str) -> Iterator[_PastRun]:
+    listing = repository.git.output(
+        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "--first-parent", "--reverse",
+        "--no-color", "--no-notes", f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)",
+        f"{start}..{end}", "--",
+    ).decode(errors="replace")  # fmt: skip
+    for line in listing.splitlines():
+        commit, _, values = line.partition(" ")
+        instants = [instant for value in values.split() if (instant := try_time(value)) is not None]
+        if instants:
+            yield _PastRun(commit, instants[-1].replace(microsecond=0))
+
+
+def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
+    """The files in which any of these commits has policies."""
+    found = set[str]()
+    for commit in dict.fromkeys(commits):
+        with CommitSnapshot(repository, commit, (), Agents()) as snapshot:
+            for id_, obj in assemble(snapshot).objects.items():
+                if any(kind.has(id_) for kind in POLICIES):
+                    found.update(part.source.path for part in obj.parts if part.layer is Layer.INPUT)
+    return found
+
+
+def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
+    """Have the policies in some files take the place of those that are called the same. Returns what that changed."""
+    if not files:
+        return {}
+    with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
+        supposition = Supposition(assemble(snapshot))
+        for name, data in files.items():
+            reading = Reading()
+            read_file(reading, SourceFile(name, "", lambda data=data: data), Layer.INPUT)  # type: ignore[misc]
+            supposition.put(name, data, [part.id for part in reading.parts])
+        edits = supposition.edits
+    trial.suppose(edits)
+    return edits
+
+
+def _content(repository: Repository, commit: str, path: str) -> bytes | None:
+    done = repository.git.run("cat-file", "blob", f"{commit}:{path}")
+    return None if done.status else done.stdout
+
+
+def _inputs(
+    repository: Repository, objects: Objects, old: str, new: str, ruling: Collection[str]
+) -> dict[tuple[str, str], bytes | None]:
+    """What people changed between two commits, the policies left out."""
+    return {
+        ("", change.path): None if change.new is None else objects.blob(change.new)
+        for change in changed_paths(repository, old, new)
+        if not change.path.startswith(FOLDER) and change.path not in ruling
+    }
+
+
+class _Found:
+    """The differences so far: those that are over, and those that stand."""
+
+    def __init__(self) -> None:
+        self._over: list[Difference] = []
+        self._standing: dict[tuple[ObjectId, str], Difference] = {}
+
+    @property
+    def all(self) -> tuple[Difference, ...]:
+        """All of them."""
+        return tuple(sorted((*self._over, *self._standing.values()), key=lambda d: (d.object, d.since, d.field)))
+
+    def look(self, trial: Rehearsal, objects: Objects, run: _PastRun) -> None:
+        """Compare what the replay has derived with what was committed."""
+        seen = set[tuple[ObjectId, str]]()
+        for change in _differing(trial, objects, run.commit):
+            key, here = (change.object, change.field), (change.before, change.after)
+            seen.add(key)
+            standing = self._standing.get(key)
+            if standing is not None and (standing.committed, standing.replayed) == here:
+                continue
+            if standing is not None:
+                self._over.append(replace(standing, until=run.now))
+            self._standing[key] = Difference(*key, run.now, None, *here)
+        for key in self._standing.keys() - seen:
+            self._over.append(replace(self._standing.pop(key), until=run.now))
+
+
+def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Change]:
+    """What is another in the replay than in a commit; not times, or anything else that no fact tells of."""
+    scratch = Objects(trial.repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        for change in changed_paths(trial.repository, commit, trial.commit):
+            if not change.path.startswith(FOLDER):
+                continue
+            was = _body(objects.blob(change.old)) if change.old else None
+            would = _body(scratch.blob(change.new)) if change.new else None
+            id_ = _id(would if would is not None else was)
+            if id_ is not None and was != would:
+                yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.now != DETAILS)
+    finally:
+        scratch.close()
+
+
+def _body(data: bytes) -> Tree:
+    documents = load_documents(data, FOLDER).documents
+    return documents[0].body if documents else None
+
+
+def _id(body: Tree) -> ObjectId | None:
+    kind = BY_GROUP_KIND.get((str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))))
+    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+    return kind.id(str(name), str(namespace or "")) if kind is not None and name else None

@@ -1,0 +1,38 @@
+"""Where policies would have decided otherwise, for people and as data."""
+
+from muster.engine.replayed import Replayed
+from muster.model.times import format_time
+from muster.model.tree import Tree
+from muster.output.table import table_text
+
+
+def replay_text(found: Replayed) -> str:
+    """Return a table by object and time, and a line that sums up."""
+    runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
+    if not found.differences:
+        return f"{runs}: all would have been decided as it was.\n"
+    rows = [
+        [str(d.object), d.field, format_time(d.since), format_time(d.until) if d.until else "-", d.committed or "-",
+         d.replayed or "-"]
+        for d in found.differences
+    ]  # fmt: skip
+    count = len(found.differences)
+    table = table_text(["OBJECT", "WHAT", "FROM", "UNTIL", "COMMITTED", "WOULD HAVE BEEN"], rows)
+    return f"{table}\n{runs}: {count} difference{'' if count == 1 else 's'}.\n"
+
+
+def replay_document(found: Replayed) -> Tree:
+    """Return the same as data."""
+    return {
+        "runs": found.runs,
+        "unheard": found.unheard,
+        "differences": [
+            {
+                "object": {"group": d.object.group, "kind": d.object.kind, "namespace": d.object.namespace,
+                           "name": d.object.name},
+                "field": d.field, "since": format_time(d.since), "until": format_time(d.until) if d.until else None,
+                "committed": d.committed or None, "replayed": d.replayed or None,
+            }
+            for d in found.differences
+        ],
+    }  # fmt: skip
