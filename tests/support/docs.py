@@ -1,6 +1,12 @@
 """Writes the generated parts of docs/: `python -m tests.support.docs`. The tests check that they are current."""
 
+import os
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -8,6 +14,8 @@ from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
 from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
+from tests.support.example import EXAMPLE
+from tests.support.git import Repo, new_repository
 from tests.support.rooms import picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -82,10 +90,39 @@ def contributing_page() -> str:
     return f"{before}{begin}\n{picture()}\n\n{end}{after}"
 
 
+def questions_page() -> str:
+    """docs/questions.md: what is written there, each command with what it prints of the example fleet."""
+    text = (DOCS / "questions.md").read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder:
+        repo = new_repository(Path(folder) / "fleet")
+        repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in sorted(EXAMPLE.rglob("*.yaml"))})
+        for name, content in _FILES.findall(text):
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        return _CONSOLE.sub(lambda block: _printed(repo, Path(folder), block[1]), text)
+
+
+_FILES = re.compile(r"^```yaml file=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def _printed(repo: Repo, folder: Path, block: str) -> str:
+    lines = []
+    for command in (line for line in block.splitlines() if line.startswith("$ muster ")):
+        words = shlex.split(command.removeprefix("$ muster "))
+        words = [str(folder / word) if (folder / word).is_file() else word for word in words]
+        done = subprocess.run(
+            [sys.executable, "-m", "muster", *words], cwd=repo.path, capture_output=True, check=False, encoding="utf-8",
+            env={**repo.environ, "MUSTER_CACHE_DIR": "", "PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        lines += [command, done.stdout + done.stderr]
+    return "```console\n" + "\n".join(lines).rstrip("\n") + "\n```"
+
+
 PAGES = {
     "errors.md": errors_page,
     "commands.md": commands_page,
     "cel-functions.md": functions_page,
+    "questions.md": questions_page,
     "../CONTRIBUTING.md": contributing_page,
 }
 
