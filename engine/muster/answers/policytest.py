@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from muster import cel
 from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
+from muster.answers.policycoverage import Coverage
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
@@ -35,6 +36,7 @@ from muster.model.names import did_you_mean
 from muster.model.source import Place, SourceFile
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.witness import Witness
 
 _POLICIES = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY)
 
@@ -49,13 +51,19 @@ class CaseResult:
     failures: tuple[str, ...]
 
 
-def run_tests(fleet: Fleet, *, builtin: bool = False) -> list[CaseResult]:
-    """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order."""
+def run_tests(
+    fleet: Fleet, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None
+) -> list[CaseResult]:
+    """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.
+
+    `only` runs those whose names, or whose cases' names, have this in them. `coverage` is told what was asked.
+    """
     tests = list(fleet.of(POLICY_TEST))
     if builtin:
         tests += [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
     policies = _policy_files(fleet)
-    return [result for test in sorted(tests, key=lambda t: t.id) for result in _test(fleet, test, policies)]
+    found = (_test(fleet, test, policies, only, coverage) for test in sorted(tests, key=lambda t: t.id))
+    return [result for results in found for result in results]
 
 
 def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
@@ -64,7 +72,10 @@ def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
     return tuple(source for _, source in sorted(found.items()))
 
 
-def _test(fleet: Fleet, test: Object, policies: tuple[SourceFile, ...]) -> Iterator[CaseResult]:
+def _test(
+    fleet: Fleet, test: Object, policies: tuple[SourceFile, ...], only: str, coverage: Coverage | None
+) -> Iterator[CaseResult]:
+    whole = only.casefold() in test.id.name.casefold()
     listed: list[str] = list(test.spec.get("policies") or ())
     known = {str(obj.id) for kind in _POLICIES for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
@@ -73,16 +84,20 @@ def _test(fleet: Fleet, test: Object, policies: tuple[SourceFile, ...]) -> Itera
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):
+        if not whole and only.casefold() not in str(case.get("name")).casefold():
+            continue
         place = place_of(test.parts, ("spec", "cases", index, "name"))
-        failures = tuple(_case(test, case, policies, deciding))
+        failures = tuple(_case(test, case, policies, deciding, coverage))
         yield CaseResult(str(test.id), str(case.get("name")), place, failures)
-    for index, name in enumerate(listed):
+    for index, name in enumerate(listed if whole else ()):
         if name in known and name not in deciding:
             text = f"{name} decides nothing in any case, so nothing of it is tested"
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
 
 
-def _case(test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str]) -> Iterator[str]:
+def _case(
+    test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str], coverage: Coverage | None
+) -> Iterator[str]:
     """Play the steps; yield what does not hold."""
     objects = _objects({}, (*mappings_at(test.spec, "given", "objects"), *mappings_at(case, "given", "objects")))
     settings = overlay(mapping_at(test.spec, "given", "fleet"), mapping_at(case, "given", "fleet"), {})
@@ -96,8 +111,15 @@ def _case(test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: 
         for name in dig(step, "change", "remove") or ():
             objects = {id_: body for id_, body in objects.items() if str(id_) != name}
         snapshot = MemorySnapshot({**input_texts(objects), **derived}, policies)
-        run = evaluate_snapshot(snapshot, parse_time(step["at"]))
-        deciding.update(_deciding(run))
+        witness = None if coverage is None else Witness(lambda _: True)
+        run = evaluate_snapshot(snapshot, parse_time(step["at"]), witness=witness)
+        rules = set(_rules(run))
+        deciding.update(rule.partition("#")[0] for rule in rules)
+        if coverage is not None and witness is not None:
+            coverage.declare(run.fleet.compiled, test.spec.get("policies") or ())
+            coverage.evaluated(witness.seen)
+            for rule in rules:
+                coverage.decided(rule)
         yield from (f"at {step['at']}: {failure}" for failure in _check(run, step))
         derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
 
@@ -116,13 +138,13 @@ def _objects(known: Mapping[ObjectId, Tree], bodies: Iterable[Tree]) -> dict[Obj
     return laid
 
 
-def _deciding(run: Run) -> Iterator[str]:
-    """The policies behind the run's decisions, as `Kind/name`."""
+def _rules(run: Run) -> Iterator[str]:
+    """The rules behind the run's decisions, as `Kind/name#rule`."""
     reasons = [decision.because for by_path in run.fleet.decided.values() for decision in by_path.values()]
     reasons += [pulse.because for pulse in run.fleet.pulses]
     reasons += [held.because for held in run.fleet.held]
     for because in reasons:
-        yield because.rule.partition("#")[0]
+        yield because.rule
 
 
 def _check(run: Run, step: Tree) -> Iterator[str]:

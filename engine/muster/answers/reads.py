@@ -119,7 +119,7 @@ class Reader:
 def title_of(spec: Any, at: At) -> str:
     """Return what an expression is in its policy: `rule lease-expired`, `variable grace`, `matchCondition accepted`."""
     if at[:2] == VARIABLES_AT:
-        return f"variable {at[2]}"
+        return f"variable {at[2] if isinstance(at[2], str) else spec['variables'][at[2]]['name']}"
     if len(at) < 4 or at[1] not in _ENTRIES:
         return ".".join(str(step) for step in at[1:])
     entry = spec.get(at[1], [])[at[2]] if isinstance(at[2], int) else {}

@@ -1,7 +1,7 @@
 """The values of an expression's parts, laid out under its text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cel import ast
@@ -34,11 +34,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All parts of an evaluated expression that are not constants, in the order of the text, and its deadlines."""
+    """All parts of an evaluated expression that are not constants, in the order of the text, and its deadlines.
+
+    `values` has what was seen of every node, by id: of one inside a macro the last that it gave.
+    """
 
     text: str
     parts: tuple[Part, ...]
     deadlines: tuple[Deadline, ...] = ()
+    values: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Lay the values out under the text, each under the place that its part is marked by."""
@@ -62,7 +66,7 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any]) -> Trace:
             failed = isinstance(seen[current.id], Failure)
             pending += [(child, failed or not _leads_on(current, child)) for child in ast.children(current)]
     in_order = tuple(sorted(parts, key=lambda part: (part.offset, part.id)))
-    return Trace(text, in_order, deadlines_of(node, seen))
+    return Trace(text, in_order, deadlines_of(node, seen), seen)
 
 
 def _leads_on(node: ast.Node, child: ast.Node) -> bool:

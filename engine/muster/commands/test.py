@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,30 +12,48 @@ from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of
 
+if TYPE_CHECKING:
+    from muster.answers.policycoverage import Coverage
+    from muster.model.tree import Tree
+
 
 @click.command()
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Test this revision.  [default: the files as they are]")
 @click.option("--builtin", is_flag=True, help="Run the tests of the built-in policies too.")
+@click.option("-k", "only", metavar="TEXT", default="", help="Run only tests and cases with this in their names.")
+@click.option("--coverage", is_flag=True, help="Show what of the policies that tests name no case took.")
+@click.option(
+    "--require-coverage",
+    "required",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Fail where less of the branches is covered. Implies --coverage.",
+)
 @options.output_option("text", "json")
-def command(repo: Path, rev: str | None, builtin: bool, output: str) -> int:
+def command(
+    repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, output: str
+) -> int:
     """Run PolicyTests: what policies must say of objects that the tests state.
 
-    Exit code 1: a test failed, or there is none.
+    Coverage counts rules and the branches of expressions: that a rule holds and that it does not, that an operand is
+    true and that it is false. Exit code 1: a test failed, there is none, or too little is covered.
     """
+    from muster.answers.policycoverage import Coverage
     from muster.answers.policytest import run_tests
     from muster.engine.checking import check_snapshot
 
     with working("running policy tests"):
         fleet = check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
-        results = run_tests(fleet, builtin=builtin)
+        covered = Coverage() if coverage or required is not None else None
+        results = run_tests(fleet, builtin=builtin, only=only, coverage=covered)
+    lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
     if output == "json":
-        document = [
-            {"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results
-        ]
+        cases = [{"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results]
+        document = cases if covered is None else {"cases": cases, "coverage": _document(covered)}
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        return int(bool(bad) or not results)
+        return int(bool(bad) or not results or lacking)
     for result in results:
         name = f"{result.test}: {result.case}" if result.case else result.test
         click.echo(f"{'FAILED' if result.failures else 'passed'}  {name}")
@@ -44,5 +63,22 @@ def command(repo: Path, rev: str | None, builtin: bool, output: str) -> int:
     if not results:
         click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
         return 1
+    if covered is not None:
+        for branch in covered.missing:
+            click.echo(f"{branch.place}: {branch.policy}: {branch}")
+        click.echo(f"{covered.percent:.1f} % of {covered.total} branches covered")
     click.echo(f"{len(results) - len(bad)} passed, {len(bad)} failed")
-    return 1 if bad else code
+    if lacking:
+        click.echo(f"less than {required:g} % is covered", err=True)
+    return 1 if bad or lacking else code
+
+
+def _document(covered: "Coverage") -> "Tree":
+    return {
+        "percent": covered.percent,
+        "branches": covered.total,
+        "missing": [
+            {"policy": str(b.policy), "expression": b.expression, "part": b.part, "way": b.way, "place": str(b.place)}
+            for b in covered.missing
+        ],
+    }
