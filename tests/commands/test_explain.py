@@ -104,3 +104,19 @@ def test_hostile_names_do_not_reach_the_terminal(muster: Run, fleet: Repo) -> No
     fleet.commit()
     _, out, _ = muster("explain", "cluster/edge-eu-1", "--repo", fleet.path, *NOON)
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    "target", ["cluster/prod-eu-1", "cluster/member-eu-1", "placement/shop/search", "fleet/example"]
+)
+def test_from_what_the_last_run_left_it_says_the_same(
+    muster: Run, fleet: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path / "cache"))
+    muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z")
+    for verb in ("explain", "describe"):
+        asked = (verb, target, "--repo", fleet.path, "--now", "2026-01-01T13:01:00Z")
+        warm = muster(*asked)
+        monkeypatch.setenv("MUSTER_CACHE_DIR", "")
+        assert muster(*asked) == warm
+        monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path / "cache"))

@@ -22,7 +22,7 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: b
     from muster.commands.reading import evaluated
 
     is_named = options.one_object(target)
-    _, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
+    _, run = evaluated(repo, rev, now, worktree=worktree, offline=offline, wanted=options.wanted(target))
     id_ = options.the_one(run, target, is_named)
     sys.stdout.write(described(run, id_))
     return report([one for one in run.findings if one.object == id_])

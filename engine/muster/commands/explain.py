@@ -55,6 +55,7 @@ def command(
     from muster.commands.reading import reading_of
 
     reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
+    reading = replace(reading, state=state)
     with supposed.over(reading, state, now) as tried:
         return _explain(tried, is_named, target, field, now, output)
 
@@ -67,7 +68,7 @@ def _explain(
     from muster.output.documents import json_text
     from muster.output.explanation import explanation_document, explanation_text
 
-    run, witness = witnessed(reading, is_named, now)
+    run, witness = witnessed(reading, is_named, now, options.wanted(target))
     id_ = options.the_one(run, target, is_named)
     try:
         found = explain(run, witness, id_, field)

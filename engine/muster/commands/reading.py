@@ -154,14 +154,26 @@ def evaluated(
     return reading, run
 
 
-def witnessed(reading: Reading, about: "Callable[[ObjectId], bool]", now: datetime) -> "tuple[Run, Witness]":
-    """Evaluate what is read, with a witness for some objects. RepositoryError where clusters could not be heard."""
+def witnessed(
+    reading: Reading, about: "Callable[[ObjectId], bool]", now: datetime, wanted: "Wanted | None"
+) -> "tuple[Run, Witness]":
+    """Evaluate what is read, with a witness for some objects. RepositoryError where clusters could not be heard.
+
+    Where no more is `wanted`, only that is looked at.
+    """
     from muster.engine.evaluate import evaluate_snapshot
     from muster.policy.witness import Witness
 
     witness = Witness(about)
     with working("evaluating the fleet"):
-        run = evaluate_snapshot(reading.snapshot, now, witness=witness)
+        asked = reading.question(now) if wanted is not None else None
+        kept = reading.kept() if asked is not None else None
+        if asked is not None and kept is not None and wanted is not None:
+            from muster.engine.warm import answer
+
+            run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.last
+        else:
+            run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
     return run, witness
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from muster.engine.state import State
     from muster.gitio.agents import AgentRef
     from muster.gitio.hearing import Heard
+    from muster.policy.witness import Witness
 
 #: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
 MOST: Final = 0.6
@@ -92,7 +93,7 @@ class Question:
     """What a run is asked: to decide a commit, with the agents that were heard, as of an instant.
 
     With `uncommitted`, the work tree that is built on it: these are its changes, see `muster.gitio.status`. `beside`
-    are files that are looked at whether they changed or not.
+    are files that are looked at whether they changed or not. A `witness` is told how expressions were evaluated.
     """
 
     repository: Repository
@@ -103,6 +104,7 @@ class Question:
     most: float = MOST
     uncommitted: Sequence[PathChange] | None = None
     beside: frozenset[str] = frozenset()
+    witness: "Witness | None" = None
 
     @property
     def changes(self) -> Sequence[PathChange]:

@@ -27,16 +27,19 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
 from muster.model.published import NOTHING_PUBLISHED, Memory
 from muster.model.snapshot import Snapshot
+from muster.policy.witness import Witness
 
 #: Evaluates with derived files laid over what stands; the objects that do not rest keep what they had.
 Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 
 
-def settle(snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED) -> Settled:
+def settle(
+    snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None
+) -> Settled:
     """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times."""
 
     def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
-        return evaluate_snapshot(Overlay(snapshot, files) if files else snapshot, now, published, restless)
+        return evaluate_snapshot(Overlay(snapshot, files) if files else snapshot, now, published, restless, witness)
 
     return settle_by(evaluate)
 

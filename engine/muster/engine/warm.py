@@ -77,7 +77,8 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
         except Exception as error:  # noqa: BLE001 - as above
             why = f"{why}; {type(error).__name__}: {error}"
     with question.snapshot() as snapshot:
-        settled = settle(Unread(snapshot, {}, unread) if unread else snapshot, question.now, question.remembered.memory)
+        files = Unread(snapshot, {}, unread) if unread else snapshot
+        settled = settle(files, question.now, question.remembered.memory, question.witness)
     return of_whole(question, settled, why)
 
 
