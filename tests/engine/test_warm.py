@@ -47,7 +47,7 @@ def state_in(folder: Path) -> State:
     return state
 
 
-@pytest.mark.parametrize("seed", (3, 4))
+@pytest.mark.parametrize("seed", (5, 7))
 def test_of_a_fleet_that_lives(tmp_path: Path, seed: int) -> None:
     taken = live(Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 25)
     assert taken["wide"] > 3, "what this is about has happened"
@@ -57,6 +57,22 @@ def test_of_a_fleet_that_lives(tmp_path: Path, seed: int) -> None:
 def test_of_the_example_fleet(tmp_path: Path) -> None:
     taken = live(Living.example(tmp_path / "fleet", 7), state_in(tmp_path), 10)
     assert taken["wide"] > 1
+
+
+def test_of_policies_that_are_edited(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 9, 8), state_in(tmp_path)
+    edits = (living.a_taint_policy, living.a_condition_policy, living.a_policy, living.a_budget)
+    looked_at = list[str]()
+    for number in range(14):
+        what = living.chance.choice(edits)() if number > 1 else "the beginning"
+        asked = living.question()
+        found = answer(asked, state)
+        with asked.snapshot() as snapshot:
+            assert told(found.settled) == told(settle(snapshot, asked.now, asked.remembered.memory)), what
+        living.land(found.settled)
+        found.remember(state)
+        looked_at.append(found.looked_at)
+    assert sum(text.endswith("wide") for text in looked_at[2:]) > 6, looked_at
 
 
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

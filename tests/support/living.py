@@ -79,6 +79,16 @@ BINDING = (
     "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n"
     "metadata: {name: default, namespace: apps}\nspec: {clusterSet: default}\n"
 )
+TAINT_POLICY = (
+    "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {{name: t}}\nspec:\n  target: {{kind: {kind}}}\n"
+    "  variables:\n  - {{name: far, expression: \"self.metadata.labels.region == 'ap'\"}}\n"
+    '  taints:\n  - {{key: example.com/t, effect: {effect}, when: "{when}"}}\n'
+)
+CONDITION_POLICY = (
+    "apiVersion: muster.dev/v1alpha1\nkind: ConditionPolicy\nmetadata: {{name: c}}\nspec:\n  target: {{kind: {kind}}}\n"
+    '  type: Placed\n  rules:\n  - {{name: one, when: "{when}", status: "True", reason: {reason}, message: placed}}\n'
+    '  - {{name: two, when: "self.metadata.name.size() > 100", status: "False", reason: Long}}{hold}\n'
+)
 REMEDY = (
     "apiVersion: remedy.karmada.io/v1alpha1\nkind: Remedy\nmetadata: {name: r}\nspec:\n  decisionMatches:\n"
     '  - clusterConditionMatch: {conditionType: ManagedClusterConditionAvailable, operator: Equal, conditionStatus: "False"}\n'
@@ -150,7 +160,8 @@ class Living:
             self.heartbeats, self.heartbeats, self.heartbeats, self.time_passes, self.a_label, self.a_status, self.a_newcomer,
             self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
-            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
+            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
+            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
         ]  # fmt: skip
         if self.chance.random() < 0.02:
             return self.a_slip()
@@ -246,6 +257,38 @@ class Living:
     def a_policy(self) -> str:
         status = self.chance.choice(("False", "Unknown", "True"))
         return self._put({"policies/remedy.yaml": REMEDY.replace('"False"', f'"{status}"')}, f"remedy on {status}")
+
+    def a_taint_policy(self) -> str:
+        if self.chance.random() < 0.2 and (self.repo.path / "policies/taint.yaml").exists():
+            return self._put({"policies/taint.yaml": None}, "no more taint policy")
+        when = self.chance.choice((
+            "self.metadata.labels.region == 'us'", "self.metadata.labels.region == 'eu'", "false", "self.metadata.labels.zone == 'a'",
+            "status(conditions, 'ManagedClusterConditionAvailable') == 'False'", "status(reported, 'Ready') == 'False'",
+            "now > timestamp('2026-01-01T12:30:00Z')", "'zone' in self.metadata.labels", "variables.far",
+        ))  # fmt: skip
+        kind = self.chance.choice(("ManagedCluster", "ManagedCluster", "Cluster"))
+        effect = self.chance.choice(("NoSelect", "PreferNoSelect")) if kind == "ManagedCluster" else "NoSchedule"
+        return self._put(
+            {"policies/taint.yaml": TAINT_POLICY.format(kind=kind, when=when, effect=effect)}, f"taint when {when}"
+        )
+
+    def a_condition_policy(self) -> str:
+        when = self.chance.choice((
+            "self.metadata.labels.region == 'us'", "self.metadata.labels.region == 'eu'", "accepted", "generation > 1",
+            "reports.size() > 0", "has(lease.spec)", "'ManagedClusterConditionAvailable' in conditions",
+        ))  # fmt: skip
+        kind = self.chance.choice(("ManagedCluster", "ManagedCluster", "ManagedCluster", "NodePool"))
+        hold = self.chance.choice(("", "", '\n  holdFor: {"True": 60s}'))
+        text = CONDITION_POLICY.format(kind=kind, when=when, reason=self.chance.choice("AB"), hold=hold)
+        return self._put({"policies/condition.yaml": text}, f"condition when {when}, of {kind}{hold}")
+
+    def a_budget(self) -> str:
+        most = self.chance.choice(("0", "1", "20%", "90%"))
+        text = (
+            "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
+            f"spec: {{maxDisrupted: {most}, ignoreUpTo: 0, cooldown: 1m}}\n"
+        )
+        return self._put({"policies/budget.yaml": text}, f"budget of {most}")
 
     def a_setting(self) -> str:
         spec = self.chance.choice((

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
-from muster.engine.question import Asked, Touched, WholeNeeded, default_home
+from muster.engine.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
 from muster.engine.records import get_findings
 from muster.engine.state import File, Known, State
 from muster.fleet.assemble import assemble
@@ -43,7 +43,10 @@ class Reach(Enum):
 @dataclass
 class Part(Generic[A]):
     """The `chosen` neighbourhoods, which grow until they hold all that lies in one file or goes by one name with any of
-    them, and what is `known` of them. They lie at `paths` and on `refs`."""
+    them, and what is `known` of them. They lie at `paths` and on `refs`.
+
+    `edited`: what edited policies concern is among them.
+    """
 
     question: A
     state: State
@@ -51,6 +54,7 @@ class Part(Generic[A]):
     touched: Touched
     chosen: frozenset[int]
     reach: Reach
+    edited: bool = False
     known: Mapping[str, Known] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
     refs: "tuple[AgentRef, ...]" = ()
@@ -98,7 +102,8 @@ class Part(Generic[A]):
     def _missed(self, fleet: Fleet) -> frozenset[int]:
         """The neighbourhoods of which something lies in what was read although they are not chosen; none where all is
         there. Then it is known what stands (`standing`)."""
-        self._refuse_new_context(fleet)
+        if not self.edited:
+            self._refuse_new_context(fleet)
         where = homes(fleet)
         default = {part.id: default_home(part.id) for part in fleet.parts}
         home_of = {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
@@ -119,11 +124,11 @@ class Part(Generic[A]):
         return frozenset(self.state.of_names(names | keys) - self.chosen)
 
     def _refuse_new_context(self, fleet: Fleet) -> None:
-        """WholeNeeded where a policy or a setting changed, came or went: it rules more than what was read."""
+        """PoliciesEdited where a policy or a setting changed, came or went: it rules more than what was read."""
         touched = {path for path in self.touched.labels if not path.startswith(FOLDER)}
         there = {part.source.path for part in fleet.parts if kind_of(part.id) in CONTEXT}
         if touched & (there | {file.path for file in self.state.context()}):
-            raise WholeNeeded("a policy or a setting changed")
+            raise PoliciesEdited
 
     def refuse_names_of_others(self, kept: Kept) -> None:
         """WholeNeeded where something that was looked at has come by the name of what was not."""

@@ -68,6 +68,13 @@ class Asked(Protocol):
         """The files; of the paths and refs named, where not all are looked at."""
 
 
+class PoliciesEdited(WholeNeeded):
+    """Policies changed, came or went, and nobody has looked yet whom that concerns."""
+
+    def __init__(self) -> None:
+        super().__init__("a policy or a setting changed")
+
+
 class LeasesMoved(WholeNeeded):
     """Leases last so many seconds at least, which is not what clusters were decided by."""
 

@@ -3,8 +3,9 @@
 A run looks at the neighbourhoods in which a file changed, of which an agent spoke anew, or which are due; where there
 are none, at nothing. Where the summaries of these are what they were, and nothing that is shared changed, nobody else
 is asked (`Reach.NEAR`). Else wide stages are, over what is shared and the summaries of all the others (`Reach.WIDE`).
-Where neither does, because a policy changed, a file is not whole, history was rewritten or muster itself is another,
-the whole fleet is looked at. All of them decide the same, byte for byte: that holds this together, and it is tested.
+Where a policy was edited, it is asked of the summaries whom that concerns. Where none of this does, because a file is
+not whole, history was rewritten or muster itself is another, the whole fleet is looked at. All of them decide the same,
+byte for byte: that holds this together, and it is tested.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from muster.engine.collector import without_collection
-from muster.engine.question import Question, WholeNeeded, touched
+from muster.engine.question import PoliciesEdited, Question, WholeNeeded, touched
 from muster.engine.records import get_findings, get_held
 from muster.engine.state import State
 from muster.gitio.errors import RepositoryError
@@ -101,11 +102,18 @@ def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
     held = facts["holds"] or facts["totals"].get("held")
     if wanted.wide or held or any(home.shared or home.troubled for home in known):
         reach = Reach.WIDE
+    edited = False
     while True:
         if reach is Reach.WIDE:
             chosen |= state.whole()
-        part = DecidedPart(question, state, facts, moved, chosen, reach)
-        done = part.answer()
+        part = DecidedPart(question, state, facts, moved, chosen, reach, edited)
+        try:
+            done = part.answer()
+        except PoliciesEdited:
+            from muster.engine.edited import homes_concerned
+
+            chosen, reach, edited = chosen | homes_concerned(question, state, facts, moved), Reach.WIDE, True
+            continue
         if done is not None:
             return done
         chosen, reach = part.chosen, Reach.WIDE

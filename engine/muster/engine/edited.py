@@ -1,0 +1,46 @@
+"""Edited policies: whose neighbourhoods have to be looked at because of them, told from summaries."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC
+
+from muster.check.validate import validate
+from muster.decide.concern import ConcernsAll, concerned
+from muster.engine.answer import require_record
+from muster.engine.homes import OF_CLUSTERS, kind_name, read_summaries
+from muster.engine.question import Question, Touched, WholeNeeded
+from muster.engine.state import State
+from muster.fleet.assemble import assemble
+from muster.fleet.beyond import Beyond
+from muster.gitio.snapshot import CommitSnapshot
+from muster.model.kinds import ALL
+from muster.model.tree import Tree
+
+
+def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
+    """Return the neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded where that
+    is not to be told."""
+    paths = {file.path for file in state.context()} | touched.unknown
+    with CommitSnapshot(question.repository, facts["commit"], only=paths) as then:
+        before = validate(assemble(then))
+    with question.snapshot(paths, ()) as now:
+        after = validate(assemble(now))
+    for one in (before, after):
+        require_record(one, ())
+    if before.settings.spec != after.settings.spec:
+        raise WholeNeeded("the Fleet's settings changed")
+    known = dict(read_summaries(state.summaries(state.whole())))
+    summaries = known.values()
+    objects = {id_: obj for summary in summaries for id_, obj in summary.objects.items()}
+    decided = {id_: decisions for summary in summaries for id_, decisions in summary.decided.items()}
+    standing = replace(after, objects={**objects, **after.objects}, decided=decided)
+    totals = facts["totals"]
+    counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
+    standing = replace(standing, beyond=Beyond(counts=counts))
+    instant = question.now.astimezone(UTC).replace(microsecond=0)
+    try:
+        found = concerned(standing, before, after, instant, OF_CLUSTERS)
+    except ConcernsAll as error:
+        raise WholeNeeded(str(error)) from None
+    names = {name for name, summary in known.items() if summary.pressed or not found.isdisjoint(summary.objects)}
+    return frozenset(state.of_names(names))
