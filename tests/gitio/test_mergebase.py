@@ -72,6 +72,9 @@ def test_another_remote_may_have_it(server: Repo, tmp_path: Path) -> None:
     repo = checkout(fork, "topic", "--depth=1")
     repo.git("remote", "add", "upstream", f"file://{server.path}")
     assert left(repo, "upstream/main") == server.tip("left")
+    other = checkout(fork, "topic", "--depth=1")
+    other.git("remote", "add", "upstream", f"file://{server.path}")
+    assert left(other, server.tip("main")) == server.tip("left"), "asked by its id, the fork does not have it"
 
 
 def test_a_merge_of_both_left_where_the_other_was_merged(server: Repo) -> None:

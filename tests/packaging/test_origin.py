@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from muster.commands.origin import Origin, origin_of, public_url
-from muster.commands.source_lines import MARK, filled, hook_lines, marked, workflow_lines
+from muster.commands.source_lines import MARK, filled, hook_lines, marked, script_lines, workflow_lines
 from muster.model.tree import Tree
 from tests.packaging.conftest import ROOT
 from tests.support.git import Repo, git_environ, new_repository
@@ -80,7 +80,8 @@ def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, tm
     environ = installed(str(wheel), tmp_path)
     said, run, entry = init(tmp_path, environ)
     assert "this one came from a file on this machine." in said
-    assert "in the lines marked so: .github/workflows/reconcile.yaml:29." in said
+    jobs = [f".github/workflows/{name}" for name in ("comment.yaml:25", "plan.yaml:23", "reconcile.yaml:29")]
+    assert f"in the lines marked so: {', '.join(jobs)}, .gitlab-ci.yml:21." in said
     assert "exit 1" in run
     digest = sha256(wheel.read_bytes()).hexdigest()
     assert f"sha256 {digest}" in (tmp_path / "fleet/.github/workflows/reconcile.yaml").read_text()
@@ -100,7 +101,7 @@ def test_from_a_git_repository_on_this_machine_the_commit_is_known(source: Repo,
 
 def test_from_a_checkout_its_remote_serves_if_it_has_the_commit(source: Repo, tmp_path: Path) -> None:
     environ = installed(str(source.path), tmp_path)
-    source.git("remote", "add", "origin", "https://ada:secret@git.example.com/team/muster.git")
+    source.git("remote", "add", "origin", "https://ada:hunter2@git.example.com/team/muster.git")
     try:
         said, run, entry = init(tmp_path, environ)
         assert "a repository on this machine." in said  # as far as the checkout knows, the commit was never pushed
@@ -113,7 +114,7 @@ def test_from_a_checkout_its_remote_serves_if_it_has_the_commit(source: Repo, tm
     url = "https://git.example.com/team/muster.git"
     assert run == f"pip install 'muster-fleet @ git+{url}@{source.tip()}'"
     assert (entry["repo"], entry["rev"]) == (url, source.tip())
-    assert not any("secret" in path.read_text() for path in (tmp_path / "fleet").rglob("*") if path.is_file())
+    assert not any("hunter2" in path.read_text() for path in (tmp_path / "fleet").rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("change", ["dirty", "other code"])
@@ -148,6 +149,8 @@ def test_what_exists_is_kept_and_not_to_be_filled_in(wheel: Path, tmp_path: Path
     own = tmp_path / "fleet/.github/workflows/reconcile.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("jobs: {reconcile: {steps: [{}, {}, {run: own}]}}\n")
+    for name in (".github/workflows/comment.yaml", ".github/workflows/plan.yaml", ".gitlab-ci.yml"):
+        (tmp_path / "fleet" / name).write_text("{}\n")
     said, run, _ = init(tmp_path, environ)
     assert run == "own"
     assert "kept    .github/workflows/reconcile.yaml (exists)" in said
@@ -208,7 +211,7 @@ def archive(url: str, **info: object) -> Tree:
 def test_sources(direct: Tree, requirement: str) -> None:
     found = origin_of(direct)
     assert found.requirement.removeprefix("muster-fleet @ ") == requirement
-    for lines in (workflow_lines(found), hook_lines(found)):
+    for lines in (workflow_lines(found), script_lines(found), hook_lines(found)):
         text = "\n".join(lines)
         assert "secret" not in text
         assert text.isprintable() or all(line.isprintable() for line in lines)
@@ -231,7 +234,8 @@ def test_a_public_url_is_the_url() -> None:
 
 
 def test_the_example_fleet_is_to_be_filled_in() -> None:
-    for name in (".pre-commit-config.yaml", ".github/workflows/reconcile.yaml"):
+    jobs = [f".github/workflows/{name}.yaml" for name in ("comment", "plan", "reconcile")]
+    for name in (".pre-commit-config.yaml", ".gitlab-ci.yml", *jobs):
         skeleton = (ROOT / "engine/muster/commands/skeleton" / name).read_text(encoding="utf-8")
         assert (ROOT / "fleet-repo-example" / name).read_text(encoding="utf-8") == filled(
             skeleton, Origin("its own checkout")

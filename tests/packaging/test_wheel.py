@@ -17,6 +17,9 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
         "muster/_bundle/fleet-repo-example/fleet.yaml",
         "muster/_bundle/fleet-repo-example/.pre-commit-config.yaml",
         "muster/commands/skeleton/.github/workflows/reconcile.yaml",
+        "muster/commands/skeleton/.github/workflows/plan.yaml",
+        "muster/commands/skeleton/.github/workflows/comment.yaml",
+        "muster/commands/skeleton/.gitlab-ci.yml",
         "muster/commands/skeleton/derived/.gitattributes",
     ):
         assert name in names

@@ -14,7 +14,7 @@ _EXAMPLE: Final = f"{DISTRIBUTION} @ git+https://git.example.com/you/muster.git@
 
 
 def filled(text: str, origin: Origin) -> str:
-    """Return a file of the skeleton with its lines `@workflow@` and `@hook@` replaced, each at its indentation."""
+    """Return a file of the skeleton with the lines that stand for others replaced, each at its indentation."""
     lines: list[str] = []
     for line in text.split("\n"):
         make = _REPLACED.get(line.strip())
@@ -29,7 +29,7 @@ def marked(text: str) -> list[int]:
 
 
 def workflow_lines(origin: Origin) -> list[str]:
-    """The step that installs muster in the scheduled job."""
+    """The step that installs muster in a job of GitHub's."""
     if origin.requirement:
         return [
             f"# Where muster came from when this was laid down, pinned: {origin.told}.",
@@ -42,6 +42,11 @@ def workflow_lines(origin: Origin) -> list[str]:
         f"#   - run: pip install '{_EXAMPLE}'",
         f"- run: \"echo 'this workflow does not say yet where muster comes from' >&2; exit 1\"  # {MARK}",
     ]
+
+
+def script_lines(origin: Origin) -> list[str]:
+    """The same as a line of a script of GitLab's."""
+    return [line.replace("- run: ", "- ", 1) for line in workflow_lines(origin)]
 
 
 def hook_lines(origin: Origin) -> list[str]:
@@ -92,5 +97,5 @@ def _only_here(origin: Origin, *, by_path: bool) -> list[str]:
 
 
 _REPLACED: Final[Mapping[str, Callable[[Origin], list[str]]]] = MappingProxyType(
-    {"@workflow@": workflow_lines, "@hook@": hook_lines}
+    {"@workflow@": workflow_lines, "@script@": script_lines, "@hook@": hook_lines}
 )

@@ -47,14 +47,19 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
     except RepositoryError:
         if not ask or not against or against.startswith("-"):
             raise
-        found = next(_afar(repository, against), None)
-        if found is None:
-            raise
-    remote, commit = found
-    if not _has(repository, commit):
-        # A commit that is not here cuts off nothing that is.
+        for remote, commit in _afar(repository, against):
+            if _has(repository, commit) or _fetched(repository, remote, commit):
+                return commit
+        raise
+
+
+def _fetched(repository: Repository, remote: str, commit: str) -> bool:
+    """Fetch a commit from a remote that may have it. One that is not here cuts off nothing that is."""
+    try:
         fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if _shallow(repository) else "")
-    return resolve(repository, commit)
+    except RepositoryError:
+        return False
+    return _has(repository, commit)
 
 
 def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,8 @@ def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Com
     about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
     about += f"both as of {format_time(head.now)}."
     title = words(summary(found.changes)) if found else NOTHING
+    if not found and (found.found or found.mended):
+        title += ", but findings do"
     return Comment(f"Plan: {title}", about, sections_of(found), found.found, found.mended)
 
 

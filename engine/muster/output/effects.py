@@ -173,6 +173,8 @@ def _traffic(change: Change) -> _Told:
 def _plain(change: Change) -> _Told:
     _, _, what = short_label(change.field).partition(" ")
     sort = change.fact.sort
+    if not sort:
+        return ("derived part", "new" if change.was is None else "gone", _name(change.object))
     what = what if sort in ("taint", "condition") and what else short_label(change.field)
     if sort == "taint" and change.was is None:
         return (what, "put on", _name(change.object))

@@ -1,0 +1,226 @@
+"""A pull request, from fork to merge, by the scripts of the jobs that `muster init` lays down, on real repositories."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.acts.test_commenting import Forge, serve
+from tests.commands.conftest import Run
+from tests.commands.conftest import muster as muster
+from tests.support.git import Repo, clone, git_environ, new_repository
+from tests.support.pulls import OTHERS, REMEDY, files, remedy
+from tests.support.workflows import run_github, run_gitlab
+
+NOTES = "/repos/acme/fleet/issues/7/comments"
+MERGE_REQUEST = "/projects/5/merge_requests/7/notes"
+HELD = "<code>eu-2</code>, <code>eu-3</code>, <code>eu-4</code>, <code>eu-5</code>"
+
+
+@dataclass
+class World:
+    """A server with a fleet, a fork of it, somebody's clone of the fork, and what a runner has."""
+
+    server: Repo
+    fork: Repo
+    person: Repo
+    forge: Forge
+    folder: Path
+    jobs: int = 0
+
+    def environ(self, **more: str) -> dict[str, str]:
+        """What a runner gives to scripts; the tools of this checkout are installed."""
+        binaries = Path(sys.executable).parent
+        path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+        return git_environ(self.folder, PATH=path, MUSTER_CACHE_DIR="", **more)
+
+    def pushed(self, **changed: str | None) -> str:
+        """Somebody commits to their fork; return the commit."""
+        made = self.person.commit({path.replace("__", "/"): text for path, text in changed.items()})
+        self.person.git("push", "--quiet", "origin", "topic")
+        return made
+
+    def merge_ref(self) -> None:
+        """What GitHub makes of a pull request: a merge of both, as it would be."""
+        self.server.git("fetch", "--quiet", str(self.fork.path), "+topic:refs/pull/7/head")
+        merging = clone(self.server, self.folder / f"merging-{self.jobs}")
+        merging.git("fetch", "--quiet", "origin", "refs/pull/7/head")
+        merging.git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD")
+        merging.git("push", "--quiet", "--force", "origin", "HEAD:refs/pull/7/merge")
+
+    def checked_out(self, repo: Repo, ref: str, depth: int) -> Path:
+        """What `actions/checkout` and GitLab's runner do."""
+        self.jobs += 1
+        made = new_repository(self.folder / f"job-{self.jobs}" / "fleet")
+        made.git("remote", "add", "origin", f"file://{repo.path}")
+        made.git("fetch", "--quiet", *([f"--depth={depth}"] if depth else []), "origin", ref)
+        made.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+        return made.path
+
+    def github(self, depth: int) -> tuple[str, list[int]]:
+        """Both stages, the first without secrets. Return the plan, and what its steps `plan` and `check` exit with."""
+        self.merge_ref()
+        checkout = self.checked_out(self.server, "refs/pull/7/merge", depth)
+        context = {"github.base_ref": "main", "github.event.pull_request.base.sha": self.server.tip("main")}
+        environ = self.environ(GITHUB_STEP_SUMMARY=str(checkout.parent / "summary.md"))
+        codes = [
+            run_github(checkout, "plan", name, context, environ, checkout).returncode for name in ("plan", "check")
+        ]
+        plan = (checkout / "plan-output/plan.md").read_text()
+        assert (checkout.parent / "summary.md").read_text() == plan
+        self.comment(plan)
+        return plan, codes
+
+    def comment(self, plan: str) -> None:
+        """The second stage, which has a token and of the first one only its artifact."""
+        self.jobs += 1
+        other = self.folder / f"comment-{self.jobs}"
+        (other / "plan-output").mkdir(parents=True)
+        (other / "plan-output/plan.md").write_text(plan)
+        workflows = clone(self.server, self.folder / f"trusted-{self.jobs}").path
+        event = "github.event.workflow_run"
+        context = {
+            "github.token": "secret", f"{event}.head_repository.owner.login": "ada", f"{event}.head_branch": "topic",
+            f"{event}.head_sha": self.person.tip(),
+        }  # fmt: skip
+        self.forge.pulls = [{"number": 7, "from": "ada:topic", "head": {"sha": self.person.tip()}}]
+        environ = self.environ(GITHUB_API_URL=self.forge.url, GITHUB_REPOSITORY="acme/fleet")
+        done = run_github(workflows, "comment", "comment", context, environ, other)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def world(tmp_path: Path, muster: Run) -> Iterator[World]:
+    """The fleet is reconciled; nobody has an idea of the change yet."""
+    work = new_repository(tmp_path / "work")
+    assert muster("init", work.path)[0] == 0
+    shutil.rmtree(work.path / "clusters/example")
+    work.commit(files())
+    assert muster("reconcile", "--repo", work.path, "--now", "2026-01-01T12:00:00Z")[0] == 0
+    server = clone(work, tmp_path / "server.git", "--bare")
+    server.git("remote", "remove", "origin")
+    fork = clone(server, tmp_path / "fork.git", "--bare")
+    person = clone(fork, tmp_path / "person")
+    person.git("switch", "--quiet", "--create", "topic")
+    forge = Forge(comments={NOTES: [], MERGE_REQUEST: []})
+    serving = serve(forge)
+    yield World(server, fork, person, forge, tmp_path)
+    serving.shutdown()
+    serving.server_close()
+
+
+@pytest.mark.parametrize("depth", [1, 0])
+def test_from_fork_to_merge(world: World, depth: int, muster: Run) -> None:
+    world.pushed(**{REMEDY.replace("/", "__"): remedy(OTHERS)})
+    plan, codes = world.github(depth)
+    assert codes == [0, 0]
+    (comment,) = world.forge.bodies(NOTES)
+    assert comment == plan
+    assert "| <code>TrafficControl&#44; by dns-down</code> | <code>lifted from</code> | <code>eu-1</code> |" in plan
+    assert f"<code>remedy TrafficControl held</code> | {HELD} |" in plan
+    assert "4 of 6 clusters are disrupted" in plan
+    world.pushed(**{REMEDY.replace("/", "__"): remedy("[eu-1, eu-2]")})
+    world.github(depth)
+    (comment,) = world.forge.bodies(NOTES)
+    assert "| <code>applied to</code> | <code>eu-2</code> |" in str(comment)
+    assert "Held back" not in str(comment)
+
+    world.server.git("update-ref", "refs/heads/main", "refs/pull/7/merge")
+    job = world.checked_out(world.server, "main:refs/remotes/origin/main", 0)
+    Repo(job, world.environ()).git("switch", "--quiet", "--create", "main", "--track", "origin/main")
+    done = run_github(
+        job, "reconcile", "muster reconcile --push", {"runner.temp": str(world.folder)}, world.environ(), job
+    )
+    assert done.returncode == 0, done.stderr
+    assert "remedy TrafficControl applied (dns-down)" in done.stdout
+    assert "remedies:\n    - action: TrafficControl" in world.server.show("derived/clusters/eu-2.yaml", "main")
+
+
+@pytest.mark.parametrize("depth", [1, 0])
+def test_a_change_of_words_plans_nothing_and_is_not_commented_on(world: World, depth: int) -> None:
+    world.pushed(**{"README.md": "Other words.\n"})
+    plan, codes = world.github(depth)
+    assert codes == [0, 0]
+    assert "### Plan: nothing that is derived changes\n" in plan
+    assert world.forge.bodies(NOTES) == []
+
+
+def test_an_error_fails_both_steps_and_is_commented_on(world: World) -> None:
+    world.pushed(**{"remedies__other.yaml": remedy().replace("dns-down", "other").replace("actions:", "acions:")})
+    plan, codes = world.github(1)
+    assert all(codes)
+    (comment,) = world.forge.bodies(NOTES)
+    assert "**error** MUS" in plan
+    assert comment == plan
+
+
+HOSTILE = "$(touch broken); `touch broken` 'x\" @everyone <img src=x> ${{ secrets.X }}"
+
+
+def test_names_of_anybodys_are_no_commands(world: World) -> None:
+    """In file names, in names of objects, and in what a workflow of theirs says that its plan is."""
+    world.pushed(**{
+        f"remedies__{HOSTILE.replace('/', '')}.yaml": remedy().replace("{name: dns-down}", "{name: other}"),
+        "remedies__-x.yaml": remedy().replace("{name: dns-down}", f'{{name: "{HOSTILE.replace(chr(34), "")}"}}'),
+    })  # fmt: skip
+    plan, _ = world.github(1)
+    assert not any(world.folder.rglob("broken"))
+    assert not re.search(r"@everyone|<img|\$\(|\$\{\{", plan)
+    with pytest.raises(AssertionError, match="is not what muster plan -o markdown writes"):
+        world.comment(f"{plan}\n@everyone\n")
+    assert all(body == plan for body in world.forge.bodies(NOTES))
+
+
+def test_what_nobody_trusts_reaches_scripts_in_variables_only(world: World) -> None:
+    """No expression of GitHub's stands in a script; none of the first stage's jobs may write or knows a secret."""
+    folder = clone(world.server, world.folder / "laid-down").path / ".github/workflows"
+    for path in folder.glob("*.yaml"):
+        workflow = yaml.safe_load(path.read_text())
+        for job in workflow["jobs"].values():
+            assert not any("${{" in step.get("run", "") for step in job["steps"]), path
+            assert not any("checkout" in step.get("uses", "") for step in job["steps"]) or path.stem != "comment"
+    plan = yaml.safe_load((folder / "plan.yaml").read_text())
+    assert plan["permissions"] == {"contents": "read"}
+    assert not re.search(r"\bsecrets\.|github\.token", (folder / "plan.yaml").read_text())
+
+
+def gitlab(world: World, repo: Repo, *, fork: bool) -> Mapping[str, str]:
+    return world.environ(
+        CI_PROJECT_ID="6" if fork else "5", CI_MERGE_REQUEST_PROJECT_ID="5", CI_MERGE_REQUEST_IID="7",
+        CI_MERGE_REQUEST_PROJECT_URL=f"file://{world.server.path}".removesuffix(".git"),
+        CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main",
+        CI_MERGE_REQUEST_DIFF_BASE_SHA=repo.git("merge-base", "topic", world.server.tip("main")),
+        CI_API_V4_URL=world.forge.url, CI_COMMIT_BRANCH="main", CI_COMMIT_SHA=world.server.tip("main"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("depth", [20, 0])
+@pytest.mark.parametrize("fork", [True, False])
+def test_on_gitlab(world: World, depth: int, fork: bool) -> None:
+    world.pushed(**{REMEDY.replace("/", "__"): remedy(OTHERS)})
+    if not fork:
+        world.server.git("fetch", "--quiet", str(world.fork.path), "topic:topic")
+    where = world.fork if fork else world.server
+    job, environ = world.checked_out(where, "topic", depth), gitlab(world, world.fork, fork=fork)
+    done = run_gitlab(job, "plan", environ, job)
+    assert done.returncode == 0, done.stderr
+    plan = (job / "plan.md").read_text()
+    assert f"<code>remedy TrafficControl held</code> | {HELD} |" in plan
+    done = run_gitlab(job, "comment", {**environ, "MUSTER_GITLAB_TOKEN": "secret"}, job)
+    assert (done.returncode, done.stdout) == (0, "commented\n")
+    assert world.forge.bodies(MERGE_REQUEST) == [plan]
+
+
+def test_gitlab_reconciles_the_default_branch(world: World) -> None:
+    world.pushed(**{REMEDY.replace("/", "__"): remedy("[eu-1, eu-2]")})
+    world.server.git("fetch", "--quiet", str(world.fork.path), "+topic:main")
+    job = world.checked_out(world.server, "main", 0)
+    done = run_gitlab(job, "reconcile", gitlab(world, world.fork, fork=False), job)
+    assert done.returncode == 0, done.stderr
+    assert "remedies:\n    - action: TrafficControl" in world.server.show("derived/clusters/eu-2.yaml", "main")
