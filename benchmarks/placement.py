@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from muster.decide import placements, sets
+from muster.decide import sets
 from muster.decide.context import Context
+from muster.decide.placements.stage import stage as placements
 from muster.engine.collector import without_collection
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
@@ -139,7 +140,7 @@ def timed(fleet: Ruled) -> tuple[float, Ruled]:
     gc.collect()
     start = time.process_time()
     with without_collection():  # as every run does
-        for stage in (sets.stage, placements.stage):
+        for stage in (sets.stage, placements):
             fleet = fleet.with_outcomes(stage(fleet, Context.of(fleet), NOW))
     return time.process_time() - start, fleet
 

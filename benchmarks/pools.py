@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from muster.answers.memory import MemorySnapshot
-from muster.decide import pools
 from muster.decide.context import Context
-from muster.decide.pools import version_of
+from muster.decide.pools.manifest import version_of
+from muster.decide.pools.stage import stage as pools
 from muster.engine.evaluate import check_snapshot
 from muster.fleet.objects import Object
 from muster.model.decision import Decision
@@ -97,7 +97,7 @@ def seconds(fleet: Ruled) -> tuple[float, int]:
     for _ in range(ROUNDS):
         gc.collect()
         started = time.process_time()
-        outcomes = list(pools.stage(fleet, Context.of(fleet), NOW))
+        outcomes = list(pools(fleet, Context.of(fleet), NOW))
         best = min(best, time.process_time() - started)
         named = (o for o in outcomes if isinstance(o, Decision) and o.path == ("spec", "clusterName"))
         created = sum(decision.object not in fleet.previous for decision in named)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from muster.engine.evaluate import evaluate
     from muster.engine.run import Run
-    from muster.model import Finding, Severity
+    from muster.model.finding import Finding, Severity
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
@@ -21,8 +21,8 @@ __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 _HOMES = {
     "evaluate": "muster.engine.evaluate",
     "Run": "muster.engine.run",
-    "Finding": "muster.model",
-    "Severity": "muster.model",
+    "Finding": "muster.model.finding",
+    "Severity": "muster.model.finding",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.probes import Bounded, CommandProbe, DnsProbe, HttpProbe, Sight, TcpProbe
+from muster.agent.probes import Bounded, CommandProbe, DnsProbe, HttpProbe, ProbeResult, TcpProbe
 from tests.agent.servers import dns_server, http_server
 from tests.support.patience import wait_until
 
@@ -115,7 +115,7 @@ def test_an_answer_that_comes_byte_by_byte_is_too_late() -> None:
         server.start()
         probe = Bounded(HttpProbe(f"http://127.0.0.1:{listening.getsockname()[1]}/", 0.2), 0.2)
         try:
-            assert probe.look() == Sight(healthy=False, detail="no answer within 0.2 seconds")
+            assert probe.look() == ProbeResult(healthy=False, detail="no answer within 0.2 seconds")
             assert probe.look().healthy is False
         finally:
             over.set()
@@ -125,12 +125,14 @@ def test_an_answer_that_comes_byte_by_byte_is_too_late() -> None:
 class Faulty:
     """A probe with a fault of its own."""
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         raise ZeroDivisionError("oh")
 
 
 def test_a_fault_of_the_probe_is_no_observation() -> None:
-    assert Bounded(Faulty(), LIMIT).look() == Sight(healthy=None, detail="the probe failed: ZeroDivisionError: oh")
+    assert Bounded(Faulty(), LIMIT).look() == ProbeResult(
+        healthy=None, detail="the probe failed: ZeroDivisionError: oh"
+    )
 
 
 def test_a_probe_in_time_is_passed_on() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import yaml
 
-from muster.decide.pools import version_of
+from muster.decide.pools.manifest import version_of
 from muster.fleet.derived import derived_text
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.pools import version_of
 from muster.decide.pools.buckets import Buckets, classify
 from muster.decide.pools.hub_version import hub_version, matching
+from muster.decide.pools.manifest import version_of
 from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
 from muster.engine.run import Run

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import muster
-from muster.decide.placements import Why, why
+from muster.decide.placements.explain import Why, why
 from muster.model.finding import Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.decide import conditions, kept, pipeline, placements, taints
+from muster.decide import conditions, kept, pipeline, taints
 from muster.decide.context import Context
+from muster.decide.placements.stage import stage as placements
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.engine.settle import settle
@@ -117,7 +118,7 @@ def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.Monk
     def planted(fleet: Ruled, shared: Context, now: datetime) -> list[Outcome]:
         assert "prod-us-2" not in {obj.id.name for obj in fleet.clusters()}
         assert "shop" not in {obj.id.name for obj in fleet.of(*fleet_kinds())}
-        return list(placements.stage(fleet, shared, now))
+        return list(placements(fleet, shared, now))
 
     plant(monkeypatch, "placements", planted)
     run = evaluate_snapshot(example(), LATER)

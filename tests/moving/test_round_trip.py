@@ -13,8 +13,8 @@ from muster.gitio.directory import DirectorySnapshot
 from muster.model.kinds import BY_NAME, KARMADA_CLUSTER, LEASE
 from muster.model.source import SourceFile
 from muster.model.tree import Tree
-from muster.moving import MoveIn, move_in, read_dump
-from muster.moving.dump import Dump
+from muster.moving.dump import Dump, read_dump
+from muster.moving.movein import MoveIn, move_in
 from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 from tests.schemas.test_upstream import LISTS

@@ -12,7 +12,7 @@ from muster.gitio.paths import SUFFIXES
 from muster.model.finding import Finding
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
-from muster.moving import DUMP_BYTES
+from muster.moving.dump import DUMP_BYTES
 
 STDIN: Final = "-"
 

@@ -16,8 +16,9 @@ from muster.gitio.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
 from muster.model.finding import Finding
 from muster.model.snapshot import Snapshot
 from muster.model.source import SourceFile
-from muster.moving import Dump, MoveIn, move_in, read_dump
+from muster.moving.dump import Dump, read_dump
 from muster.moving.messages import inside, no_place, unseen_secrets
+from muster.moving.movein import MoveIn, move_in
 
 
 @dataclass(frozen=True, slots=True)

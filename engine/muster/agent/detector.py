@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from threading import Event
 
 from muster.agent.detection import Detection, Thresholds, observe, resumed
-from muster.agent.probes import Probe, Sight
+from muster.agent.probes import Probe, ProbeResult
 from muster.agent.reporters import Judgement, Reporter
 from muster.gitio.errors import RepositoryError
 from muster.model.times import format_time
@@ -60,7 +60,7 @@ class Detector:
         self.say(f"{format_time(_present().replace(microsecond=0))} {what}")
 
 
-def _judgement(state: Detection, sight: Sight, now: float) -> Judgement:
+def _judgement(state: Detection, sight: ProbeResult, now: float) -> Judgement:
     """The judgement in the probe's words, unless these are still about the contrary."""
     detail = sight.detail if sight.healthy == state.healthy else ""
     return Judgement(state.healthy, detail, _present(), now)

@@ -25,7 +25,7 @@ _OK = range(200, 400)  # as the kubelet counts HTTP probes
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ProbeResult:
     """What a probe saw: whether it works (None: the probe could not look), and in a few words why."""
 
     healthy: bool | None
@@ -35,7 +35,7 @@ class Sight:
 class Probe(Protocol):
     """Anything that can look."""
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Look once. Never raises for what it finds."""
         ...
 
@@ -48,23 +48,23 @@ class Bounded:
     def __init__(self, probe: Probe, limit_seconds: float) -> None:
         """Let `probe` look for `limit_seconds` at most."""
         self._probe, self._limit_seconds = probe, limit_seconds
-        self._seen: Sight | None = None
+        self._seen: ProbeResult | None = None
         self._thread: threading.Thread | None = None
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Look once. A fault of the probe itself is no observation."""
         if self._thread is None or not self._thread.is_alive():
             self._seen = None
             self._thread = threading.Thread(target=self._look, daemon=True, name="muster-probe")
             self._thread.start()
         self._thread.join(self._limit_seconds)
-        return self._seen or Sight(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
+        return self._seen or ProbeResult(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
 
     def _look(self) -> None:
         try:
             self._seen = self._probe.look()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is ours and not theirs
-            self._seen = Sight(healthy=None, detail=f"the probe failed: {type(error).__name__}: {error}")
+            self._seen = ProbeResult(healthy=None, detail=f"the probe failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class CommandProbe:
     arguments: Sequence[str]
     limit_seconds: float
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Run the command; past the limit it is killed with all its children."""
         name = self.arguments[0]
         try:
@@ -84,16 +84,16 @@ class CommandProbe:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         except (OSError, ValueError) as error:
-            return Sight(healthy=None, detail=f"{name}: cannot be run: {error}")
+            return ProbeResult(healthy=None, detail=f"{name}: cannot be run: {error}")
         try:
             status = process.wait(self.limit_seconds)
         except subprocess.TimeoutExpired:
-            return Sight(healthy=False, detail=f"{name}: no end within {self.limit_seconds:g} seconds")
+            return ProbeResult(healthy=False, detail=f"{name}: no end within {self.limit_seconds:g} seconds")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        return Sight(healthy=status == 0, detail=f"{name}: ended with status {status}")
+        return ProbeResult(healthy=status == 0, detail=f"{name}: ended with status {status}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class HttpProbe:
     url: str
     limit_seconds: float
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Send one request on a connection of its own: a kept one would hide that no new ones can be made."""
         import urllib3
 
@@ -111,10 +111,10 @@ class HttpProbe:
             try:
                 answer = pool.request("GET", self.url, preload_content=False, redirect=False)
             except urllib3.exceptions.HTTPError as error:
-                return Sight(healthy=False, detail=f"GET {_shown(self.url)}: {_plain(error)}")
+                return ProbeResult(healthy=False, detail=f"GET {_shown(self.url)}: {_plain(error)}")
             status = answer.status
             answer.close()
-        return Sight(healthy=status in _OK, detail=f"GET {_shown(self.url)}: status {status}")
+        return ProbeResult(healthy=status in _OK, detail=f"GET {_shown(self.url)}: status {status}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +125,14 @@ class TcpProbe:
     port: int
     limit_seconds: float
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Connect and close again."""
         name = f"TCP {self.host}:{self.port}"
         try:
             socket.create_connection((self.host, self.port), self.limit_seconds).close()
         except OSError as error:
-            return Sight(healthy=False, detail=f"{name}: {error}")
-        return Sight(healthy=True, detail=f"{name}: connected")
+            return ProbeResult(healthy=False, detail=f"{name}: {error}")
+        return ProbeResult(healthy=True, detail=f"{name}: connected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class DnsProbe:
     server: tuple[str, int] | None
     limit_seconds: float
 
-    def look(self) -> Sight:
+    def look(self) -> ProbeResult:
         """Ask once for an IPv4 address. ImportError where dnspython is not installed."""
         from dns.exception import DNSException
         from dns.resolver import NoResolverConfiguration
@@ -155,10 +155,10 @@ class DnsProbe:
         try:
             answer = self._resolver().resolve(self.name, "A", lifetime=self.limit_seconds, search=self.server is None)
         except NoResolverConfiguration as error:
-            return Sight(healthy=None, detail=f"DNS {self.name}: {error}")
+            return ProbeResult(healthy=None, detail=f"DNS {self.name}: {error}")
         except (DNSException, OSError) as error:
-            return Sight(healthy=False, detail=f"DNS {self.name}: {_plain(error)}")
-        return Sight(healthy=True, detail=f"DNS {self.name}: {len(answer)} addresses")
+            return ProbeResult(healthy=False, detail=f"DNS {self.name}: {_plain(error)}")
+        return ProbeResult(healthy=True, detail=f"DNS {self.name}: {len(answer)} addresses")
 
     def _resolver(self) -> "Resolver":
         from dns.resolver import Resolver

@@ -27,8 +27,6 @@ from muster.decide import (
     hearing,
     held,
     kept,
-    placements,
-    pools,
     registration,
     remedies,
     removal,
@@ -45,9 +43,11 @@ from muster.decide import (
 )
 from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed, findings_of
-from muster.decide.pulses import stage as pulses
+from muster.decide.placements.stage import stage as placements
+from muster.decide.pools.stage import stage as pools
+from muster.decide.pulses.stage import stage as pulses
 from muster.decide.render import render
-from muster.decide.reports import stage as reports
+from muster.decide.reports.stage import stage as reports
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
 from muster.fleet.view import View
@@ -94,7 +94,7 @@ STAGES: tuple[Stage, ...] = (
     Local("stretching", valve.stretched),
     Local("removal", removal.stage),
     Local("durations", durations.stage),
-    Local("reports", reports.stage),
+    Local("reports", reports),
     Local("conditions", conditions.stage),
     Local("silence", silence.stage),
     Local("add-ons", add_ons.stage),
@@ -108,9 +108,9 @@ STAGES: tuple[Stage, ...] = (
     Wide("traffic", traffic.stage),
     Local("membership", sets.membership),
     Wide("sets", sets.stage),
-    Wide("placements", placements.stage),
-    Wide("pools", pools.stage),
-    Local("pulses", pulses.stage),
+    Wide("placements", placements),
+    Wide("pools", pools),
+    Local("pulses", pulses),
     Local("held", held.stage),
 )
 

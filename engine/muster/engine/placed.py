@@ -5,7 +5,7 @@ PlacementDecisions are chunks of at most 100 clusters; what matters to people is
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.decide.placements import left_path
+from muster.decide.placements.stage import left_path
 from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.engine.change import Change
 from muster.engine.facts import Fact

@@ -5,8 +5,3 @@ objects are told apart into what people want, what agents and provisioners repor
 (`sorting`), and each of these goes into the file in which its writer would have put it (`layout`). Nothing is written
 here: `movein` gives the files as a value.
 """
-
-from muster.moving.dump import DUMP_BYTES, Dump, read_dump
-from muster.moving.movein import MoveIn, move_in
-
-__all__ = ["DUMP_BYTES", "Dump", "MoveIn", "move_in", "read_dump"]

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 import muster
-from muster.decide.placements import Why, why
+from muster.decide.placements.explain import Why, why
 from muster.decide.placements.standing import clusters_of, standing_shards
 from muster.engine.changes import changes
 from muster.model.kinds import PLACEMENT

@@ -5,8 +5,3 @@ modules: `candidates` (who may be chosen at all), `filters` (sets, predicates, t
 `spread`, `choice` (one Placement at one instant), `contests` (all of them until rest), `groups` (PlacementDecisions),
 `conditions`.
 """
-
-from muster.decide.placements.explain import Score, Why, why
-from muster.decide.placements.stage import left_path, stage
-
-__all__ = ["Score", "Why", "left_path", "stage", "why"]

@@ -4,8 +4,3 @@ muster decides; a provisioner acts on the ClusterDeployments that muster derives
 seed's rules are the default, upstream Hive's are a setting (`rules`). One evaluation is one pass; while a pass changes
 anything, the run's horizon is its own instant, and reconcile makes the next.
 """
-
-from muster.decide.pools.manifest import version_of
-from muster.decide.pools.stage import stage
-
-__all__ = ["stage", "version_of"]
