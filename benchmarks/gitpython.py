@@ -18,8 +18,8 @@ from pathlib import Path
 from git import Repo
 
 from muster.gitio.agents import agent_refs
+from muster.gitio.changes import staged_changes
 from muster.gitio.config import remotes, signs_commits
-from muster.gitio.index import staged_paths
 from muster.gitio.repository import current_branch, open_repository, resolve
 
 ROUNDS = 15
@@ -127,7 +127,8 @@ def tip(path: Path) -> object:
 
 
 def staged(path: Path) -> object:
-    return staged_paths(open_repository(path, os.environ))
+    repository = open_repository(path, os.environ)
+    return tuple(change.path for change in staged_changes(repository, resolve(repository, "HEAD")))
 
 
 def changed(path: Path) -> object:

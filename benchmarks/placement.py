@@ -21,7 +21,7 @@ from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
-from muster.model.decision import Because, Decision
+from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADD_ON_PLACEMENT_SCORE,
@@ -39,7 +39,7 @@ CLUSTERS, PLACEMENTS = 10_000, 100
 MOST_SECONDS, MOST_RATIO = 5.0, 2.3
 ROUNDS = 5
 REGIONS, TIERS = ("ap", "eu", "us"), ("edge", "prod", "stage", "test")
-_TAINT = Because("benchmark")
+_TAINT = Because("benchmark", OF_ITSELF)
 
 
 def bodies(clusters: int) -> Iterator[tuple[ObjectId, Tree]]:
