@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest soak servers format clean example docs
+.PHONY: demo test lint types layers pytest soak bench servers format clean example docs
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -31,6 +31,11 @@ pytest: $(STAMP) servers
 # collected: they hold on to whole fleets.
 soak: $(STAMP)
 	$(BIN)/python -m pytest -p no:cacheprovider -p no:logging tests/soak
+
+# What whole runs cost, as ratios beside what is asked for; CLUSTERS=1000,10000 for other sizes of fleets.
+CLUSTERS ?= 500,2000
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.scale --clusters $(CLUSTERS)
 
 # Real servers for the tests of `muster export endpoints` and of pulses to RabbitMQ. Where they cannot be installed,
 # those tests are skipped and say so.

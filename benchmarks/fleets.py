@@ -212,6 +212,19 @@ def commit(path: Path, files: Iterable[tuple[str, str]] | Mapping[str, str]) -> 
     subprocess.run(["git", "-C", str(path), "fast-import", "--quiet"], input=b"".join(stream), check=True)
 
 
+def renew(path: Path, now: datetime) -> None:
+    """Renew the leases of a hundred clusters, spread over the fleet, as of an instant."""
+    listed = subprocess.run(["git", "-C", str(path), "ls-tree", "-r", "--name-only", "main", "clusters/"],
+                            capture_output=True, text=True, check=True).stdout  # fmt: skip
+    clusters = sum(name.endswith("/cluster.yaml") for name in listed.split())
+    commit(path, {f"{folder_of(n)}/lease.yaml": lease_text(n, now) for n in hundred(clusters)})
+
+
+def hundred(clusters: int) -> range:
+    """A hundred clusters, spread over the fleet."""
+    return range(0, clusters, max(1, clusters // 100))[:100]
+
+
 def pack(path: Path) -> None:
     """Pack a repository as git's own maintenance would: what fast-import leaves behind reads half as fast."""
     subprocess.run(["git", "-C", str(path), "repack", "-adfq"], check=True)

@@ -57,20 +57,28 @@ Command = Callable[[Scene], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. `prepare` is not measured; `per` is the row by which the figure is divided."""
+    """One line of the table. `prepare` is not measured; `per` is the row by which the figure is divided.
+
+    `of` is the figure: processor time, `wall`, or what the command itself `said`. `placements` stand in the fleet.
+    `goal` is what issue and design ask for of the largest size.
+    """
 
     name: str
     prepare: Callable[[Scene], None]
     command: Command
     per: str
+    of: str = "cpu"
+    placements: int = 0
+    goal: str = ""
 
 
 class Cost(NamedTuple):
-    """What a command took, in seconds, and the most memory of its processes, in MiB."""
+    """What a command took, in seconds, the most memory of its processes, in MiB, and the seconds that it said."""
 
     cpu: float
     wall: float
     memory: float
+    said: float
 
 
 def muster(*arguments: str) -> list[str]:
@@ -79,7 +87,11 @@ def muster(*arguments: str) -> list[str]:
 
 
 def _reconcile(scene: Scene) -> list[str]:
-    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST)
+    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST, "--workers", "1")
+
+
+def _by_two(scene: Scene) -> list[str]:
+    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST, "--workers", "2")
 
 
 def _floor(scene: Scene) -> list[str]:
@@ -91,7 +103,7 @@ def _later(seconds: int) -> Callable[[Scene], list[str]]:
     instant = format_time(fleets.NOON + timedelta(seconds=seconds))
 
     def command(scene: Scene) -> list[str]:
-        return muster("reconcile", "--repo", str(scene.repository), "--now", instant)
+        return muster("reconcile", "--repo", str(scene.repository), "--now", instant, "--workers", "1")
 
     return command
 
@@ -108,18 +120,15 @@ def _kept(scene: Scene) -> None:
 def _leases(scene: Scene) -> None:
     """A hundred leases are renewed."""
     _kept(scene)
-    renewed = fleets.NOON + timedelta(seconds=10)
-    fleets.commit(
-        scene.repository,
-        {f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, renewed) for n in _hundred(scene)},
-    )
+    fleets.renew(scene.repository, fleets.NOON + timedelta(seconds=10))
 
 
 def _silent(scene: Scene) -> None:
     """Of a hundred clusters nothing was heard for so long that their leases run out with the next second."""
     last = fleets.NOON - timedelta(seconds=299)
     fleets.commit(
-        scene.repository, {f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, last) for n in _hundred(scene)}
+        scene.repository,
+        {f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, last) for n in fleets.hundred(scene.clusters)},
     )
     _kept(scene)
 
@@ -152,8 +161,13 @@ def _hook(scene: Scene) -> list[str]:
     return muster("validate", "--staged", "--touched", "--repo", str(_work(scene)))
 
 
-def _hundred(scene: Scene) -> range:
-    return range(0, scene.clusters, max(1, scene.clusters // 100))[:100]
+def _watching(what: str) -> Callable[[Scene], list[str]]:
+    """A process that says itself what its work cost when it was under way."""
+
+    def command(scene: Scene) -> list[str]:
+        return [sys.executable, "-m", "benchmarks.watching", what, str(scene.repository)]
+
+    return command
 
 
 _POLICY = """\
@@ -171,17 +185,22 @@ spec:
 
 ROWS: tuple[Row, ...] = (
     Row("floor", _nothing, _floor, per="floor"),
-    Row("cold", _nothing, _reconcile, per="floor"),
-    Row("unchanged", _kept, _reconcile, per="cold"),
-    Row("leases", _leases, _later(10), per="cold"),
-    Row("unknown", _silent, _later(2), per="cold"),
-    Row("policy", _policy, _later(1), per="cold"),
-    Row("hook", _staged, _hook, per="cold"),
+    Row("cold", _nothing, _reconcile, per="floor", goal="<= 1.6"),
+    Row("two workers", _nothing, _by_two, per="cold", of="wall", goal="<= 0.62"),
+    Row("unchanged", _kept, _reconcile, per="cold", goal="growth <= 1.6, wall <= 0.45"),
+    Row("leases", _leases, _later(10), per="cold", goal="<= 0.15, growth <= 1.8"),
+    Row("reading", _kept, _watching("reading"), per="reading", of="said"),
+    Row("in a watch", _kept, _watching("watch"), per="reading", of="said", goal="<= 3"),
+    Row("cold, placed", _nothing, _reconcile, per="floor", placements=100),
+    Row("unknown", _silent, _later(2), per="cold, placed", placements=100, goal="<= 0.3"),
+    Row("policy", _policy, _later(1), per="cold", goal="<= 0.6"),
+    Row("hook", _staged, _hook, per="cold", goal="growth <= 1.6, wall <= 0.45"),
 )
 
 
 def derived_fleet(directory: Path, clusters: int, placements: int) -> Scene:
     """Make a fleet and reconcile it until it rests; its compiled expressions are in the cache."""
+    directory.mkdir(exist_ok=True)
     scene = Scene(directory / "fleet.git", directory / "cache", clusters)
     fleets.create(scene.repository, clusters, placements)
     kept = Scene(scene.repository, directory / "elsewhere", clusters)  # what is kept of this fleet is of no use later
@@ -210,17 +229,21 @@ def measure(row: Row, scene: Scene) -> Cost:
         wall = time.perf_counter() - started
     if process.returncode:
         sys.exit(f"{row.name}: {process.returncode}\n{said.decode()}")
-    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+    own_word = float(said.split()[-1]) if row.of == "said" else 0.0
+    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, own_word)
 
 
-def table(rows: tuple[Row, ...], clusters: int, placements: int, repeats: int) -> dict[str, Cost]:
-    """Measure the rows over one fleet in turn, so that the machine's moods meet them alike; the least of each."""
+def table(rows: tuple[Row, ...], clusters: int, repeats: int) -> dict[str, Cost]:
+    """Measure the rows in turn, so that the machine's moods meet them alike; the least of each."""
     least: dict[str, Cost] = {}
     with tempfile.TemporaryDirectory() as directory:
-        scene = derived_fleet(Path(directory), clusters, placements)
+        scenes = {
+            placements: derived_fleet(Path(directory) / str(placements), clusters, placements)
+            for placements in sorted({row.placements for row in rows})
+        }
         for _ in range(repeats):
             for row in rows:
-                cost = measure(row, scene)
+                cost = measure(row, scenes[row.placements])
                 known = least.get(row.name, cost)
                 least[row.name] = Cost(*map(min, cost, known))
     return least
@@ -229,9 +252,8 @@ def table(rows: tuple[Row, ...], clusters: int, placements: int, repeats: int) -
 def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clusters", default="1000,2000", help="sizes of fleets  [default: 1000,2000]")
-    parser.add_argument("--placements", type=int, default=0, help="how many Placements each fleet has  [default: 0]")
-    parser.add_argument("--repeats", type=int, default=3, help="how often each row is measured  [default: 3]")
+    parser.add_argument("--clusters", default="500,2000", help="sizes of fleets  [default: 500,2000]")
+    parser.add_argument("--repeats", type=int, default=2, help="how often each row is measured  [default: 2]")
     parser.add_argument("--rows", default="", help="only these rows, and what they are divided by")
     given = parser.parse_args()
     by_name = {row.name: row for row in ROWS}
@@ -242,14 +264,17 @@ def main() -> None:
     rows = tuple(row for row in ROWS if row.name in wanted)
     before: dict[str, Cost] = {}
     for clusters in map(int, given.clusters.split(",")):
-        print(f"{clusters} clusters, {given.placements} placements, the least of {given.repeats}")
-        print(f"  {'':<12}{'cpu s':>8}{'wall s':>8}{'MiB':>6}  ratio, and growth since the size before")
-        costs = table(rows, clusters, given.placements, given.repeats)
+        print(f"{clusters} clusters, the least of {given.repeats}")
+        print(f"  {'':<13}{'cpu s':>8}{'wall s':>8}{'MiB':>6}  ratio, and growth since the size before")
+        costs = table(rows, clusters, given.repeats)
         for row in rows:
             cost, per = costs[row.name], costs[row.per]
-            growth = f"  x{cost.cpu / before[row.name].cpu:.2f}" if row.name in before else ""
-            ratio = f"{cost.cpu / per.cpu:6.2f} of {row.per}"
-            print(f"  {row.name:<12}{cost.cpu:8.2f}{cost.wall:8.2f}{cost.memory:6.0f}  {ratio}{growth}", flush=True)
+            mine, theirs = getattr(cost, row.of), getattr(per, row.of)
+            growth = f" x{mine / getattr(before[row.name], row.of):.2f}" if row.name in before else ""
+            ratio = f"{mine / theirs:6.2f} of {row.per}'s {row.of}{growth}"
+            goal = f"  goal: {row.goal}" if row.goal else ""
+            cpu = cost.said if row.of == "said" else cost.cpu
+            print(f"  {row.name:<13}{cpu:8.2f}{cost.wall:8.2f}{cost.memory:6.0f}  {ratio:<42}{goal}", flush=True)
         before = costs
 
 
