@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "replay": "Say what policies would have decided over past commits.",
     "forecast": "Say what happens next if nobody says anything more.",
     "explain": "Say why something is as it is, by which rule, and until when.",
+    "lint": "Look for what is sound, and hardly meant so.",
     "cel": "Evaluate and explain one expression.",
     "test": "Run PolicyTests: what policies must say.",
 }

@@ -1,7 +1,7 @@
 """The register of finding codes: each is given once, means one thing for ever, and is explained here.
 
 `docs/errors.md` is generated from this table. Numbers tell the room: 0xx reading files, 1xx assembling objects,
-2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state, 9xx moving in.
+2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state, 6xx advice, 9xx moving in.
 """
 
 from collections.abc import Mapping
@@ -265,6 +265,21 @@ _TABLE = (
          "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "
          "one file, or nested more deeply, so the next run could not read it. The object keeps its last derived state, "
          "and a report counts as not sent. A warning where only agents speak of the object."),
+    # -- 6xx: advice, which `muster lint` gives
+    Code("MUS601", _W, "speaks of nothing",
+         "A policy's target, or a budget's selector, takes in no object of the fleet. That may be so on purpose before "
+         "the first one is there; more often a label is misspelt."),
+    Code("MUS602", _W, "waits for what nobody says",
+         "A Remedy matches a condition that no cluster reports and no policy decides, so it never acts. The nearest "
+         "type that somebody does speak of is given where there is one."),
+    Code("MUS603", _W, "budget that holds nothing",
+         "A DisruptionBudget allows as many clusters to be disrupted as it counts: it never holds anything."),
+    Code("MUS604", _N, "selector that takes in all",
+         "A policy's selector takes in every object of its kinds. Where that is meant the selector says nothing; where "
+         "it is not, it says too little."),
+    Code("MUS605", _W, "rule that is never asked",
+         "The first rule that holds decides, and one without a condition always holds: the rules after it never get "
+         "their turn."),
     # -- 9xx: moving in
     Code("MUS960", _W, "credentials stay out",
          "`muster import` writes no credentials: what is committed once is read by whoever can read the repository, "
