@@ -4,11 +4,14 @@ python -m benchmarks.scale [--clusters N,N...] [--repeats N] [--rows NAME,NAME..
 
 A row of `ROWS` is a name, what is prepared, the command that is measured, and the row by which it is divided. Each size
 has one derived fleet (`benchmarks.fleets`) at rest in a packed bare repository; every measurement begins with a copy of
-it, so that none sees what another left behind. Measured are a process and all that it started and waited for (`wait4`);
-of the repeats, which go through the rows in turn, the least counts.
+it, so that none sees what another left behind. Measured are a process and all that it started (`wait4`; what outlives
+it becomes ours, on Linux), and of memory the largest of them; of the repeats, which go through the rows in turn, the
+least counts.
 """
 
 import argparse
+import contextlib
+import ctypes
 import os
 import shutil
 import subprocess
@@ -24,6 +27,8 @@ from typing import NamedTuple
 from benchmarks import fleets
 from muster.model.times import format_time
 
+#: PR_SET_CHILD_SUBREAPER of Linux: whoever loses its parent becomes our child.
+_SUBREAPER = 36
 _AT_REST = format_time(fleets.NOON)
 
 
@@ -227,10 +232,15 @@ def measure(row: Row, scene: Scene) -> Cost:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - started
+        all_used = [used]
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                all_used.append(os.wait4(-1, 0)[2])
     if process.returncode:
         sys.exit(f"{row.name}: {process.returncode}\n{said.decode()}")
     own_word = float(said.split()[-1]) if row.of == "said" else 0.0
-    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, own_word)
+    cpu = sum(one.ru_utime + one.ru_stime for one in all_used)
+    return Cost(cpu, wall, max(one.ru_maxrss for one in all_used) / 1024, own_word)
 
 
 def table(rows: tuple[Row, ...], clusters: int, repeats: int) -> dict[str, Cost]:
@@ -256,6 +266,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="how often each row is measured  [default: 2]")
     parser.add_argument("--rows", default="", help="only these rows, and what they are divided by")
     given = parser.parse_args()
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     by_name = {row.name: row for row in ROWS}
     chosen = given.rows.split(",") if given.rows else list(by_name)
     wanted = set(chosen)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
+from threading import Lock
 from typing import Final, NamedTuple, TypeVar
 
 from muster.check.validate import validate
@@ -150,13 +151,15 @@ def decide_shard(shard: Shard) -> Answered:
     if shard.common.program != (own := own_program()):
         return Answered(stranger=own)
     try:
-        with without_collection():
+        with _ONE_AT_A_TIME, without_collection():
             return _Deciding(shard).answer()
     except WholeNeeded as needed:
         return Answered(whole=str(needed))
 
 
 own_program = cache(this_program)
+#: A worker of Dask may have threads, from which deciding gains nothing.
+_ONE_AT_A_TIME = Lock()
 
 
 class _Deciding:
