@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from sys import intern
 from typing import TYPE_CHECKING, Final
 
 from muster.engine.question import default_home
@@ -99,12 +100,15 @@ def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summ
 def _summary(tree: Tree) -> Summary:
     objects: dict[ObjectId, Object] = {}
     decided: dict[ObjectId, Mapping[Path, Decision]] = {}
-    for fields, body, decisions in tree["objects"]:
-        id_ = ObjectId(*fields)
+    for (group, kind, namespace, name), body, decisions in tree["objects"]:
+        id_ = ObjectId(intern(group), intern(kind), namespace, name)
         objects[id_] = Object(id_, get_body(body), ())
         decided[id_] = get_decisions(id_, decisions)
-    disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"])
+    disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"]) or _NONE
     return Summary(objects, decided, tuple(get_held(tree["held"])), disrupted)
+
+
+_NONE: Final[frozenset[ObjectId]] = frozenset()
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """What is kept of a run, as text: JSON of outcomes and findings, read back as the values they were."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -27,12 +28,12 @@ def tree_of(text: str) -> Tree:
 
 
 def put_body(body: Tree) -> Tree:
-    """An object's body, each field of its sections as a text of its own.
+    """An object's body, each field of its sections as a text of its own, and of a list each element.
 
     Many are the same from one cluster to the next: those are made into trees once, which all of them share.
     """
     return {
-        name: {field: text_of(value) for field, value in section.items()} if isinstance(section, dict) else section
+        name: {field: _put_shared(value) for field, value in section.items()} if isinstance(section, dict) else section
         for name, section in body.items()
     }
 
@@ -40,49 +41,78 @@ def put_body(body: Tree) -> Tree:
 def get_body(tree: Tree) -> Tree:
     """The body."""
     return {
-        name: {field: _value_of(text) for field, text in section.items()} if isinstance(section, dict) else section
+        name: {field: _get_shared(value) for field, value in section.items()} if isinstance(section, dict) else section
         for name, section in tree.items()
     }
+
+
+def _put_shared(value: Tree) -> Tree:
+    return [text_of(one) for one in value] if isinstance(value, list) else text_of(value)
+
+
+def _get_shared(value: Tree) -> Tree:
+    return [_value_of(one) for one in value] if isinstance(value, list) else _value_of(value)
 
 
 def put_decisions(decided: Mapping[Path, Decision]) -> Tree:
     """An object's decisions, but for when time changes them: that is kept for a neighbourhood as a whole.
 
-    Paths, values and reasons are texts of their own, as in `put_body`.
+    All paths are one text, all reasons are, and each value is, as in `put_body`.
     """
     return [
-        [_path_text(path), text_of(decision.value), _because_text(decision.because)]
-        for path, decision in decided.items()
+        _paths_text(tuple(decided)),
+        _reasons_text(tuple(decision.because for decision in decided.values())),
+        [text_of(decision.value) for decision in decided.values()],
     ]
 
 
-def get_decisions(id_: ObjectId, tree: Tree) -> dict[Path, Decision]:
+def get_decisions(id_: ObjectId, tree: Tree) -> Mapping[Path, Decision]:
     """The decisions about an object."""
-    found: dict[Path, Decision] = {}
-    for steps, value, because in tree:
-        path = _path_of(steps)
-        found[path] = Decision(id_, path, _value_of(value), _because_of(because))
-    return found
+    paths, reasons, values = tree
+    return _Decisions(id_, _paths_of(paths), _reasons_of(reasons), tuple(map(_value_of, values)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Decisions(Mapping[Path, Decision]):
+    """Decisions of which only what tells one object's from another's is kept; most are never asked about."""
+
+    id: ObjectId
+    paths: tuple[Path, ...]
+    reasons: tuple[Because, ...]
+    values_: tuple[Tree, ...]
+
+    def __getitem__(self, path: Path) -> Decision:
+        try:
+            index = self.paths.index(path)
+        except ValueError:
+            raise KeyError(path) from None
+        return Decision(self.id, path, self.values_[index], self.reasons[index])
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
 
 
 @lru_cache(1 << 12)
-def _path_text(path: Path) -> str:
-    return text_of(_put_path(path))
+def _paths_text(paths: tuple[Path, ...]) -> str:
+    return text_of([_put_path(path) for path in paths])
 
 
 @lru_cache(1 << 12)
-def _path_of(text: str) -> Path:
-    return _get_path(tree_of(text))
+def _paths_of(text: str) -> tuple[Path, ...]:
+    return tuple(map(_get_path, tree_of(text)))
 
 
 @lru_cache(1 << 12)
-def _because_text(because: Because) -> str:
-    return text_of(_put_because(because))
+def _reasons_text(reasons: tuple[Because, ...]) -> str:
+    return text_of([_put_because(because) for because in reasons])
 
 
 @lru_cache(1 << 12)
-def _because_of(text: str) -> Because:
-    return _get_because(tree_of(text))
+def _reasons_of(text: str) -> tuple[Because, ...]:
+    return tuple(map(_get_because, tree_of(text)))
 
 
 _value_of = lru_cache(1 << 12)(tree_of)
