@@ -57,9 +57,9 @@ class Cut:
     def shards(self, files: int) -> Iterator[list[str]]:
         """Yield the names of neighbourhoods that have about so many files together."""
         names, count = list[str](), 0
-        for name, listed in self.homes.items():
+        for name in list(self.homes):
             names.append(name)
-            count += len(listed)
+            count += len(self.homes[name])
             if count >= files:
                 yield names
                 names, count = [], 0

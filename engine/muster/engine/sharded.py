@@ -75,20 +75,18 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     """
     if question.uncommitted is not None:
         raise WholeNeeded("a work tree is read where it lies")
-    with question.snapshot() as snapshot:
-        listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
-        if snapshot.skipped:
-            raise WholeNeeded("links, submodules, or files and refs that are left out")
-        aside = frozenset(file.path for file in ignored_of(snapshot))
+    listed, aside = _listing(question)
     found = executor(len(listed))
     if found is None:
         raise WholeNeeded("")
     objects = Objects(question.repository.git, max_bytes=MAX_BLOB_BYTES)
     try:
         with found:
-            run = _Sharded(question, listed, aside, objects, found, files)
+            run = _Sharded(question, aside, objects, found, files)
             for _ in range(_MOST_ROUNDS):
                 try:
+                    run.cut_up(listed or _listing(question)[0])
+                    listed = []
                     return run.answer(why)
                 except _Anew:
                     continue
@@ -97,12 +95,20 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
         objects.close()
 
 
+def _listing(question: Question) -> tuple[list[Listed], frozenset[str]]:
+    """The files that are read, and the paths of those that `.musterignore` names."""
+    with question.snapshot() as snapshot:
+        listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
+        if snapshot.skipped:
+            raise WholeNeeded("links, submodules, or files and refs that are left out")
+        return listed, frozenset(file.path for file in ignored_of(snapshot))
+
+
 @dataclass
 class _Sharded:
     """A run in shards, and what it has learnt so far of what all of them share."""
 
     question: Question
-    listed: Sequence[Listed]
     aside: frozenset[str]
     objects: Objects
     executor: Executor
@@ -118,11 +124,12 @@ class _Sharded:
 
     def answer(self, why: str) -> Answer:
         """Decide. _Anew where more is known now than when it began."""
-        self._begin()
         gathered = _Gathered(self.common)
         for shard, answered in self._decided():
             self._learn(answered)
             gathered.take(shard, answered)
+            for name in shard.names:  # what is listed is as much as what is kept of it
+                del self.cut.homes[name]
         done = self._rest(gathered)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
@@ -130,10 +137,10 @@ class _Sharded:
 
     # -- cutting
 
-    def _begin(self) -> None:
+    def cut_up(self, listed: Sequence[Listed]) -> None:
         """Cut the fleet."""
         question = self.question
-        self.cut = found = cut(self.listed, self.policies, self._read)
+        self.cut = found = cut(listed, self.policies, self._read)
         if len(found.homes) < 2:
             raise WholeNeeded("there is nothing to cut")
         if self.fresh is None or self.adapters is None:
