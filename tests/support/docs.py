@@ -15,7 +15,7 @@ from muster.cel.library.registry import libraries
 from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
 from tests.support.example import EXAMPLE
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, git_environ, new_repository
 from tests.support.rooms import picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -118,7 +118,39 @@ def _printed(repo: Repo, folder: Path, block: str) -> str:
     return "```console\n" + "\n".join(lines).rstrip("\n") + "\n```"
 
 
+def pull_requests_page() -> str:
+    """docs/pull-requests.md: what is written there, each command with what it prints, one after the other."""
+    text = (DOCS / "pull-requests.md").read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder:
+        session = Session(Path(folder))
+        return _CONSOLE.sub(lambda block: session.played(block[1]), text)
+
+
+class Session:
+    """A person at a terminal, who goes from folder to folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._where = self._home = folder.resolve()
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._environ = git_environ(self._where, PATH=path, MUSTER_CACHE_DIR="", COLUMNS="80")
+
+    def played(self, block: str) -> str:
+        """Return a block with what its commands print."""
+        printed = []
+        for line in (line for line in block.splitlines() if line.startswith("$ ")):
+            done = subprocess.run(
+                ["bash", "-c", f"{line.removeprefix('$ ')}\necho; pwd"],
+                cwd=self._where, env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                encoding="utf-8",
+            )  # fmt: skip
+            told, _, where = done.stdout.rstrip("\n").rpartition("\n")
+            self._where = Path(where)
+            printed += [line, told.rstrip("\n").replace(str(self._home), "/home/ada")]
+        return "```console\n" + "\n".join(filter(None, printed)) + "\n```"
+
+
 PAGES = {
+    "pull-requests.md": pull_requests_page,
     "errors.md": errors_page,
     "commands.md": commands_page,
     "cel-functions.md": functions_page,

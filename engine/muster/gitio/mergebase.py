@@ -44,9 +44,13 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
     """The full id of what is compared with, fetched where it is not here."""
     try:
         return resolve(repository, against)
-    except RepositoryError:
-        if not ask or not against or against.startswith("-"):
+    except RepositoryError as error:
+        if not against or against.startswith("-"):
             raise
+        if not ask and remotes(repository):
+            raise RepositoryError(
+                error.message, "without --offline it is fetched; or fetch it with git fetch"
+            ) from None
         for remote, commit in _afar(repository, against):
             if _has(repository, commit) or _fetched(repository, remote, commit):
                 return commit
