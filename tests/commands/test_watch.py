@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.acts.watch import Watcher
+from muster.acts.watch import LONGEST_BURST_SECONDS, Watcher
 from muster.commands.options import present
+from muster.engine.state import open_state
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time
 from tests.acts.test_walkthrough import cluster, lease, observed
@@ -55,6 +56,16 @@ def line_with(process: "subprocess.Popen[bytes]", text: str) -> tuple[str, datet
             if not line:
                 break
     raise AssertionError(f"no line with {text!r} in {seen}")
+
+
+def lines_within(process: "subprocess.Popen[bytes]", seconds: float) -> list[str]:
+    """Read what is said in that time."""
+    assert process.stdout is not None
+    deadline, said = time.monotonic() + seconds, list[str]()
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([process.stdout], [], [], left)[0]:
+            said.append(process.stdout.readline().decode())
+    return said
 
 
 def short_lived(name: str) -> str:
@@ -121,6 +132,52 @@ def test_with_a_remote_it_fetches_and_pushes(tmp_path: Path) -> None:
         line_with(process, "1 cluster Unknown")
     assert "derived/managedclusters/b.yaml" in origin.paths("main")
     assert engine.status() == []
+
+
+def test_agents_that_push_at_one_time_are_looked_at_together(tmp_path: Path) -> None:
+    names = [f"c{number:02}" for number in range(100)]
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"clusters/{name}/cluster.yaml": cluster(name) for name in names})
+    renewed = format_time(datetime.now(UTC).replace(microsecond=0))
+    tips = {name: repo.commit_to(f"refs/test/{name}", {"lease.yaml": lease(name, renewed)}) for name in names}
+    with watching(repo, "--verbose", "--state", str(tmp_path / "kept/state")) as process:
+        line_with(process, "100 clusters Unknown")
+        time.sleep(1)  # it hears of its own commit, and of nothing else
+        started = time.monotonic()
+        for name, tip in tips.items():
+            repo.git("update-ref", f"refs/heads/agents/{name}", tip)
+        took = time.monotonic() - started
+        line_with(process, "looked at")
+        again = lines_within(process, 3.0)
+    assert sum("looked at" in line for line in again) <= took / LONGEST_BURST_SECONDS, again
+
+
+def test_nothing_is_decided_before_it_is_due(tmp_path: Path) -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    repo, clock, told = new_repository(tmp_path / "fleet"), [noon], list[str]()
+    files = {f"clusters/{name}/cluster.yaml": cluster(name) for name in "abcdefgh"}
+    leases = {f"clusters/{name}/lease.yaml": lease(name, format_time(noon)) for name in "abcdefgh"}
+    late = {"clusters/b/lease.yaml": lease("b", format_time(noon + timedelta(minutes=2)))}
+    repo.commit({**files, **leases, **late})
+    watcher = Watcher(
+        open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), told.append, verbose=True,
+        clock=lambda: clock[0], state=open_state(tmp_path / "kept/state"),
+    )  # fmt: skip
+
+    def runs(at: timedelta) -> list[str]:
+        told.clear()
+        clock[0] = noon + at
+        watcher.look()
+        return [line.partition("looked at ")[2] for line in told if "looked at" in line]
+
+    assert "the whole fleet" in runs(timedelta(0))[0]
+    runs(timedelta(0))
+    assert not any(runs(timedelta(seconds=seconds)) for seconds in (1, 60, 299))
+    assert len(runs(timedelta(minutes=5))) == 1
+    assert not runs(timedelta(minutes=5, seconds=1))
+    repo.commit(message="nothing")  # what a run wrote, the next one reads
+    assert len(runs(timedelta(minutes=5, seconds=2))) == 1
+    assert runs(timedelta(minutes=7)) == ["1 neighbourhoods, wide"]
 
 
 def test_it_sleeps_until_a_whole_second(tmp_path: Path) -> None:

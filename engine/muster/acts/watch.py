@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from muster.acts.publish.publish import next_look, publish_due
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 LONGEST_SLEEP = timedelta(minutes=15)
 #: When pulses that a sink did not take are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
+#: After so long without a change a burst is over; so long one is waited for. Changes are heard of every 0.2 s at most.
+QUIET_SECONDS, LONGEST_BURST_SECONDS = 0.3, 3.0
 #: How often the refs are looked at where the system does not tell of changes.
 DEAF_SECONDS = 5.0
 #: When objects that did not come to rest are tried again: time alone may end it.
@@ -178,10 +181,21 @@ def watch(watcher: Watcher, stop: Event) -> int:
     while not stop.is_set():
         wake.clear()
         watcher.look()
-        wake.wait(watcher.pause())
+        if wake.wait(watcher.pause()):
+            _wait_until_quiet(wake, stop)
     ears.join(timeout=5)
     say("stopped")
     return 0
+
+
+def _wait_until_quiet(wake: Event, stop: Event) -> None:
+    """Return when refs have stopped changing, or go on to change for long: agents that push at one time are looked at
+    together."""
+    until = monotonic() + LONGEST_BURST_SECONDS
+    while not stop.is_set() and monotonic() < until:
+        wake.clear()
+        if not wake.wait(QUIET_SECONDS):
+            return
 
 
 def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
