@@ -96,3 +96,9 @@ def test_why_it_would_be_so(muster: Run, fleet: Repo) -> None:
     _, out, _ = muster(*asked, "--lose", "region=eu")
     assert "rule     ConditionPolicy/managed-cluster-available#lease-expired" in out
     assert "#as-reported" in muster(*asked)[1]
+
+
+def test_what_is_held_already_is_no_news(muster: Run, fleet: Repo) -> None:
+    muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z")
+    _, out, _ = muster("forecast", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z", "--for", "1m")
+    assert out == "Nothing happens.\n"

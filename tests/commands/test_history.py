@@ -77,3 +77,14 @@ def test_of_what_never_was(muster: Run, fleet: Repo) -> None:
     assert (code, out) == (0, "nothing changed since 2025-12-02T16:00:00Z\n")
     assert muster("history", "claim/x", "--repo", fleet.path)[0] == 2
     assert muster("history", "cluster", "--repo", fleet.path)[0] == 2
+
+
+def test_a_shallow_clone_does_not_take_its_first_commit_for_news(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    fleet.git("clone", "--quiet", "--depth", "1", fleet.path.as_uri(), str(tmp_path / "clone"))
+    code, out, _ = muster("history", "cluster/a", "--repo", tmp_path / "clone", "--now", "2026-01-01T16:00:00Z")
+    assert code == 0
+    assert out == (
+        "this clone has no history from before 2026-01-01T15:00:00Z: fetch more of it to see more\n"
+        "nothing changed since 2025-12-02T16:00:00Z\n"
+        "ManagedClusterConditionAvailable since 2026-01-01T15:00:00Z: True 1h (100.00 %)\n"
+    )

@@ -57,6 +57,9 @@ def forecast(
             beating.until(rehearsal, at)
         settled = rehearsal.step(at)
         holds = {(one.object, one.effect): one for one in settled.last.fleet.held}
+        if at == now:  # what was held before is no news
+            begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
+            held = {key: one for key, one in holds.items() if key not in begun}
         moment = Moment(
             at, tuple(settled.changes), tuple(one for key, one in holds.items() if key not in held),
             tuple(sorted(held.keys() - holds.keys())), settled.last.fleet.pulses if pulses else (),

@@ -21,9 +21,9 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     paths = [derived_path(id_, shards) for shards in SHARDS]
     versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
     transitions = [one for one in _transitions(id_, versions) if one.at >= since]
-    condition = kind_of(id_).headline
+    condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(condition, versions, until), since)) if condition else ()
-    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays)
+    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins)
 
 
 def _in_order(versions: list[Version]) -> list[Version]:
@@ -47,6 +47,7 @@ def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transit
     before: Tree = None
     for version in versions:
         after = _body(version)
+        before = after if version.first else before
         for change in object_changes(id_, before, after, lambda _: "") if before != after else ():
             yield Transition(change, version.time, version.commit, version.author, version.source)
         before = after

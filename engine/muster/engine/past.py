@@ -30,7 +30,8 @@ class Stay:
 @dataclass(frozen=True, slots=True)
 class ObjectHistory:
     """The transitions of an object in a window of time, and its stays, both oldest first. `condition` is the type that
-    the stays are of, empty for kinds that no condition judges as a whole."""
+    the stays are of, empty for kinds that no condition judges as a whole. `begins`: this clone has no history from
+    before that instant; None where it has all."""
 
     object: ObjectId
     since: datetime
@@ -38,6 +39,7 @@ class ObjectHistory:
     transitions: tuple[Transition, ...]
     condition: str
     stays: tuple[Stay, ...]
+    begins: datetime | None = None
 
     @property
     def spans(self) -> dict[str, timedelta]:

@@ -4,14 +4,12 @@ A file's author is that of the last commit that changed it, so that what was dec
 whoever commits next to it. What is not committed yet is written by whoever git is configured for.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 from muster.gitio.paths import decode
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, cut_off_at
 from muster.gitio.trees import list_tree
 from muster.model.snapshot import Author
 
@@ -67,7 +65,7 @@ class CommitAuthors:
         """Yield the author and the changed paths of every commit, the newest first."""
         if self._head is None:
             return
-        cut_off = self._cut_off
+        cut_off = cut_off_at(self._repository)
         words = iter(self._repository.git.output(*_LOG, self._head, *_BELOW).split(b"\0"))
         author, paths = None, list[bytes]()
         for word in words:
@@ -80,15 +78,6 @@ class CommitAuthors:
             author, paths = (None if commit in cut_off else Author(name, mail)), []
         if author is not None:
             yield author, paths
-
-    @cached_property
-    def _cut_off(self) -> frozenset[str]:
-        """The commits at which a shallow clone ends: they look as if they had written every file."""
-        named = self._repository.git.line("rev-parse", "--path-format=absolute", "--git-path", "shallow")
-        try:
-            return frozenset(Path(named or os.devnull).read_text(encoding="ascii").split())
-        except OSError:
-            return frozenset()
 
 
 def authors_on_head(repository: Repository) -> CommitAuthors:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from muster.gitio.errors import RepositoryError
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, cut_off_at
 
 #: Seconds for one line: a history may be very long, and nobody waits longer for what is told beside the answer.
 _LIMIT: Final = 5.0
@@ -42,11 +42,7 @@ def written(repository: Repository, commit: str, path: str, line: int) -> Writte
             break
         name, _, value = text.partition(" ")
         fields[name] = value
-    if ("boundary" in fields and _is_shallow(repository)) or "author-time" not in fields:
+    if "author-time" not in fields or ("boundary" in fields and cut_off_at(repository)):
         return None
     moment = datetime.fromtimestamp(int(fields["author-time"]), UTC)
     return Written(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)
-
-
-def _is_shallow(repository: Repository) -> bool:
-    return repository.git.line("rev-parse", "--is-shallow-repository") == "true"

@@ -14,7 +14,7 @@ from muster.gitio.history import SOURCE
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, cut_off_at
 from muster.model.times import try_time
 
 _START, _NEXT = b"\x01", b"\x02"
@@ -31,7 +31,8 @@ _LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c",
 @dataclass(frozen=True, slots=True)
 class Version:
     """A file as a commit left it; `data` None: it was removed. `time` is as of when a run decided it, else when it was
-    committed; `source` the commit that a run had decided, empty where no run made this one."""
+    committed; `source` the commit that a run had decided, empty where no run made this one. `first`: the clone has no
+    history before this commit, which may not be what wrote the file."""
 
     commit: str
     author: str
@@ -39,20 +40,21 @@ class Version:
     time: datetime
     source: str
     data: bytes | None
+    first: bool = False
 
 
 def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Version]:
     """Yield the versions of a file, which lay at one of these paths at a time, the oldest first."""
     named = [f":(top,literal){path}" for path in paths]
     words = iter(repository.git.output(*_LOG, commit, "--", *named).split(b"\0"))
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    objects, cut_off = Objects(repository.git, max_bytes=MAX_BLOB_BYTES), cut_off_at(repository)
     try:
         header, oid = b"", b""
         for word in words:
             text = word.removeprefix(b"\n")
             if text.startswith(_START):
                 if header:
-                    yield _version(objects, header, oid)
+                    yield _version(objects, header, oid, cut_off)
                 header, oid = text[1:], b""
             elif text.startswith(b":"):
                 _, mode, _, changed, _ = text.split()
@@ -60,12 +62,12 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
                 if mode != _GONE:
                     oid = changed
         if header:
-            yield _version(objects, header, oid)
+            yield _version(objects, header, oid, cut_off)
     finally:
         objects.close()
 
 
-def _version(objects: Objects, header: bytes, oid: bytes) -> Version:
+def _version(objects: Objects, header: bytes, oid: bytes, cut_off: frozenset[str]) -> Version:
     commit, seconds, now, source, author, subject = header.decode(errors="replace").split(_NEXT.decode(), 5)
     decided = next((found for text in reversed(now.split()) if (found := try_time(text)) is not None), None)
     try:
@@ -73,4 +75,4 @@ def _version(objects: Objects, header: bytes, oid: bytes) -> Version:
     except UnreadableError:
         data = None
     time = decided or datetime.fromtimestamp(int(seconds), UTC)
-    return Version(commit, author, subject, time.replace(microsecond=0), source.strip(), data)
+    return Version(commit, author, subject, time.replace(microsecond=0), source.strip(), data, commit in cut_off)

@@ -107,6 +107,14 @@ def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
     return done.status == 0
 
 
+def cut_off_at(repository: Repository) -> frozenset[str]:
+    """The commits at which a shallow clone ends: they look as if they had written every file."""
+    try:
+        return frozenset((common_directory(repository) / "shallow").read_text(encoding="ascii").split())
+    except OSError:
+        return frozenset()
+
+
 def common_directory(repository: Repository) -> Path:
     """Return the directory that holds the refs and objects, also where this is a linked worktree."""
     found = repository.git.line("rev-parse", "--git-common-dir")

@@ -14,6 +14,8 @@ def history_text(found: ObjectHistory) -> str:
 
 
 def _lines(found: ObjectHistory) -> Iterator[str]:
+    if found.begins is not None:
+        yield f"this clone has no history from before {format_time(found.begins)}: fetch more of it to see more"
     if not found.transitions:
         yield f"nothing changed since {format_time(found.since)}"
     for one in found.transitions:
@@ -39,6 +41,7 @@ def history_document(found: ObjectHistory) -> Tree:
         "object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name},
         "since": format_time(found.since),
         "until": format_time(found.until),
+        "begins": None if found.begins is None else format_time(found.begins),
         "transitions": [
             {
                 "at": format_time(one.at), "commit": one.commit, "author": one.author, "source": one.source or None,
