@@ -173,4 +173,7 @@ def _text(text: str, node: ast.Node) -> str:
         end = text.find(text[end], end + 1)
     while 0 <= end < len(text) - 1 and (text[end + 1].isalnum() or text[end + 1] in "_."):
         end += 1
-    return " ".join(text[min(offsets) : end + 1].split())
+    start = min(offsets)
+    while text.count("(", start, end + 1) > text.count(")", start, end + 1) and (close := text.find(")", end + 1)) >= 0:
+        end = close
+    return " ".join(text[start : end + 1].split())
