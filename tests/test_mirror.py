@@ -41,7 +41,6 @@ THROUGH = {
     "commands/options.py": "commands/test_cli.py",
     "commands/origin.py": "packaging/test_origin.py",
     "commands/outcome.py": "commands/test_cli.py",
-    "commands/progress.py": "commands/test_cli.py",
     "commands/pulses.py": "decide/pulses/test_pulses.py",
     "commands/reading.py": "e2e/test_work_trees.py",
     "commands/reconcile.py": "acts/test_reconcile.py",

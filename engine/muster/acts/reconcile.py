@@ -15,6 +15,7 @@ from muster.answers.instants import Instant, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.planfile import Planned
 from muster.engine.collector import without_collection
+from muster.engine.progress import doing
 from muster.engine.question import Question
 from muster.engine.state import State
 from muster.engine.warm import answer
@@ -116,6 +117,7 @@ class _Attempt:
         before = frozenset(ref.cluster for ref in agent_refs(repository)) if remote else frozenset()
         tips = find_tips(repository, self.branch, remote)
         base = tips.base
+        doing("listening to agents")
         heard = hear_at(repository, base, self.ears, asked=remote, before=before)
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
@@ -131,13 +133,17 @@ class _Attempt:
         commit = base
         if settled.files or earlier:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            doing("committing")
             message, faults = _message(settled, [instant.note] if earlier else [])
             settled = replace(settled, faults=settled.faults | faults)
             commit = build_commit(repository, files, message, base)
+        if remote is not None:
+            doing("pushing")
         landed = land(repository, tips, commit, tuple(settled.files))
         if landed is None:
             return None
         if self.state is not None:
+            doing("keeping what the next run need not look at")
             found.remember(self.state)
         made = commit if commit != base else None
         return Reconciled(

@@ -24,6 +24,7 @@ from muster.engine.decided import DecidedPart
 from muster.engine.executors import Executor
 from muster.engine.homes import Summary, read_summaries
 from muster.engine.part import Reach
+from muster.engine.progress import doing
 from muster.engine.provisional import Provisional
 from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
 from muster.engine.records import put_findings
@@ -125,7 +126,10 @@ class _Sharded:
     def answer(self, why: str) -> Answer:
         """Decide. _Anew where more is known now than when it began."""
         gathered = _Gathered(self.common)
+        known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
+            known += len(shard.names)
+            doing("deciding neighbourhoods", known, total)
             self._learn(answered)
             gathered.take(shard, answered)
             for name in shard.names:  # what is listed is as much as what is kept of it
