@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -63,12 +64,20 @@ class Processes:
     def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
         self._count, self._cache, self._decide = count, cache, decide
         self._pool: ProcessPoolExecutor | None = None
+        self._minds_terms = False
 
     def __enter__(self) -> Self:
+        """Begin. Until the end SIGTERM is an exception, so that what is open is closed, where nobody else minds it."""
+        free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if free and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _leave)
+            self._minds_terms = True
         return self
 
     def __exit__(self, sort: type[BaseException] | None, *_: object) -> None:
         self._stop(at_once=sort is not None)
+        if self._minds_terms:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
         """Yield each shard with what follows of it; None where it killed whoever decided it."""
@@ -120,6 +129,10 @@ class Processes:
             for process in list((pool._processes or {}).values()):
                 process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 def _begin(cache: Path | None) -> None:
