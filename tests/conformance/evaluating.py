@@ -1,6 +1,8 @@
 """One evaluation of a repository's files, remembered: cases whose expectation alone differs share it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache
 
@@ -9,9 +11,25 @@ from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.model.published import Published, PulseKey
 
+#: What a case has evaluated so far: files and instant of each step, where somebody wants to know.
+_STEPS: ContextVar[list[tuple[dict[str, str], datetime]] | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def steps() -> Iterator[list[tuple[dict[str, str], datetime]]]:
+    """Note what is evaluated while the block runs."""
+    noted: list[tuple[dict[str, str], datetime]] = []
+    token = _STEPS.set(noted)
+    try:
+        yield noted
+    finally:
+        _STEPS.reset(token)
+
 
 def evaluated(files: Mapping[str, str], now: datetime, published: Mapping[PulseKey, Published] | None = None) -> Run:
     """Evaluate files by path at an instant; `published` are the pulses that went out before."""
+    if (noted := _STEPS.get()) is not None:
+        noted.append((dict(files), now))
     return _evaluated(tuple(sorted(files.items())), now, tuple((published or {}).items()))
 
 
