@@ -33,6 +33,7 @@ class World:
     forge: Forge
     folder: Path
     jobs: int = 0
+    annotations: str = ""
 
     def environ(self, **more: str) -> dict[str, str]:
         """What a runner gives to scripts; the tools of this checkout are installed."""
@@ -69,13 +70,12 @@ class World:
         checkout = self.checked_out(self.server, "refs/pull/7/merge", depth)
         context = {"github.base_ref": "main", "github.event.pull_request.base.sha": self.server.tip("main")}
         environ = self.environ(GITHUB_STEP_SUMMARY=str(checkout.parent / "summary.md"))
-        codes = [
-            run_github(checkout, "plan", name, context, environ, checkout).returncode for name in ("plan", "check")
-        ]
+        done = [run_github(checkout, "plan", name, context, environ, checkout) for name in ("plan", "check")]
+        self.annotations = done[1].stdout
         plan = (checkout / "plan-output/plan.md").read_text()
         assert (checkout.parent / "summary.md").read_text() == plan
         self.comment(plan)
-        return plan, codes
+        return plan, [one.returncode for one in done]
 
     def comment(self, plan: str) -> None:
         """The second stage, which has a token and of the first one only its artifact."""
@@ -157,6 +157,7 @@ def test_an_error_fails_both_steps_and_is_commented_on(world: World) -> None:
     assert all(codes)
     (comment,) = world.forge.bodies(NOTES)
     assert "**error** MUS" in plan
+    assert "::error file=remedies/other.yaml,line=" in world.annotations
     assert comment == plan
 
 

@@ -13,7 +13,7 @@ from muster.commands.reading import snapshot_of
 @click.command()
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Look at this revision.  [default: the files as they are]")
-@options.output_option("text", "json")
+@options.report_option
 def command(repo: Path, rev: str | None, output: str) -> int:
     """Look for policies that speak of nothing, rules that are never asked, Remedies that wait for what nobody says, and
     budgets that hold nothing.
@@ -23,13 +23,13 @@ def command(repo: Path, rev: str | None, output: str) -> int:
     from muster.check.advice import advice
     from muster.engine.checking import check_snapshot
     from muster.model.finding import Finding
-    from muster.output.documents import json_text
-    from muster.output.findings import finding_tree, findings_text, tally
+    from muster.output.findings import findings_text, tally
+    from muster.output.reports import REPORTS
 
     with working("looking at the fleet"):
         found = sorted(set(advice(check_snapshot(snapshot_of(repo, rev, worktree=rev is None)))), key=Finding.sort_key)
-    if output == "json":
-        sys.stdout.write(json_text([finding_tree(one) for one in found]))
+    if output != "text":
+        sys.stdout.write(REPORTS[output](found))
     elif found:
         sys.stdout.write(f"{findings_text(found)}\n{tally(found)}\n")
     else:

@@ -164,6 +164,11 @@ def wanted(target: str) -> "Wanted | None":
         raise click.UsageError(str(error)) from error
 
 
+def report_option(function: _F) -> _F:
+    """`-o FORMAT` of findings: text, or one of `muster.output.reports`, which is not loaded for its names alone."""
+    return output_option("text", "json", "sarif", "junit", "github", "gitlab", "markdown")(function)
+
+
 def selected(run: "Run", target: str | None) -> list[Tree]:
     """The objects that `target` names. click.UsageError where it names no kind, or nothing at all."""
     from muster.answers.select import UnknownKind, select

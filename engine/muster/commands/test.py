@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Fail where less of the branches is covered. Implies --coverage.",
 )
-@options.output_option("text", "json")
+@options.output_option("text", "json", "junit")
 def command(
     repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, output: str
 ) -> int:
@@ -49,6 +49,12 @@ def command(
         results = run_tests(fleet, builtin=builtin, only=only, coverage=covered)
     lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
+    if output == "junit":
+        from muster.output.junit import Case, junit_text
+
+        told = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
+        sys.stdout.write(junit_text("muster test", told))
+        return int(bool(bad) or not results or lacking)
     if output == "json":
         cases = [{"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results]
         document = cases if covered is None else {"cases": cases, "coverage": _document(covered)}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit answers for.")
 @click.option("--base", metavar="REV",
               help="What admission policies compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
-@options.output_option("text", "json")
+@options.report_option
 def command(
     files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, touched: bool, base: str | None, output: str
 ) -> int:
@@ -64,11 +64,10 @@ def command(
         from muster.answers.touched import touched_findings
 
         findings = touched_findings(fleet, names)
-    if output == "json":
-        from muster.output.documents import json_text
-        from muster.output.findings import finding_tree
+    if output != "text":
+        from muster.output.reports import REPORTS
 
-        sys.stdout.write(json_text([finding_tree(found) for found in findings]))
+        sys.stdout.write(REPORTS[output](findings))
         return report(findings, quiet=True)
     code = report(findings)
     if not findings:

@@ -4,12 +4,10 @@ So what time alone changes, and what the other has not carried out yet, is in bo
 the branch's own doing.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from muster.engine.change import Change
 from muster.engine.changes import object_changes, source_of
@@ -22,9 +20,6 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT_DECISION
 from muster.model.tree import Tree
-
-#: Where a message names a line of a file, which moves with what stands above it.
-_LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +137,11 @@ def _held(settled: Settled) -> dict[tuple[ObjectId, str], Held]:
 
 def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
     """The findings that are not among the others. Lines move with what stands above them: they tell none apart."""
-    there = Counter(map(_same, others))
+    there = Counter(other.identity for other in others)
     found = []
     for one in findings:
-        key = _same(one)
-        if there[key]:
-            there[key] -= 1
+        if there[one.identity]:
+            there[one.identity] -= 1
         else:
             found.append(one)
     return found
-
-
-def _same(one: Finding) -> tuple[str, str, str, str]:
-    return (
-        one.code, one.severity.value, str(one.object) if one.object else one.file, _LINE.sub("", one.message),
-    )  # fmt: skip

@@ -1,10 +1,15 @@
 """Findings: what is wrong, where, and what to do. Data, collected with its siblings, never raised."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from muster.model.ids import ObjectId
 from muster.model.source import Place
+
+#: Where a message names a line of a file.
+_LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
 
 
 class Severity(Enum):
@@ -42,6 +47,13 @@ class Finding:
     def place(self) -> Place:
         """The position as one value."""
         return Place(self.file, self.line, self.column)
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What stays the same of a finding while files change around it: lines move with what stands above them."""
+        return (
+            self.code, self.severity.value, str(self.object) if self.object else self.file, _LINE.sub("", self.message),
+        )  # fmt: skip
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:
         """By file, then position, then severity: the order in which all formats print them."""

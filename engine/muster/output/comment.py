@@ -12,11 +12,11 @@ from muster.engine.changes import summary
 from muster.engine.comparison import Comparison, comparison_of
 from muster.engine.run import Run
 from muster.engine.settled import Settled
-from muster.model.finding import Finding, Severity
+from muster.model.finding import Finding
 from muster.model.times import format_time
 from muster.output.effects import Row, Section, sections_of
 from muster.output.findings import tally
-from muster.output.markdown import code, folded, table, words
+from muster.output.markdown import code, findings_markdown, folded, more_markdown, table, words
 
 #: The first line of each such comment: nothing that anybody writes in a fleet can be it.
 MARKER: Final = "<!-- muster:plan -->"
@@ -107,13 +107,15 @@ def _parts(comment: Comment, names: int, rows: int) -> Iterator[str]:
         yield "This is too much for a comment: `muster plan` with the same options tells all of it."
         return
     if comment.found:
-        yield folded(f"<b>New findings</b>: {tally(comment.found)}", _findings(comment.found, rows), opened=True)
+        yield folded(
+            f"<b>New findings</b>: {tally(comment.found)}", findings_markdown(comment.found, rows), opened=True
+        )
     for section in comment.sections:
         body = table(["what", "how", "which"], _rows(section.rows[:rows], names))
         heading = f"<b>{section.title}</b>: {section.total}"
-        yield folded(heading, body + _more(len(section.rows) - rows, "row"), opened=section.first)
+        yield folded(heading, body + more_markdown(len(section.rows) - rows, "row"), opened=section.first)
     if comment.mended:
-        yield folded(f"<b>Mended</b>: {tally(comment.mended)}", _findings(comment.mended, rows))
+        yield folded(f"<b>Mended</b>: {tally(comment.mended)}", findings_markdown(comment.mended, rows))
 
 
 def _rows(rows: Sequence[Row], most: int) -> Iterator[Sequence[str]]:
@@ -134,19 +136,3 @@ def _names(names: Sequence[str], most: int) -> str:
         return f"{shown} {rest}"
     left_out = f", and {len(names) - most} that are left out here" if len(names) > most else ""
     return f"{shown} <details><summary>{rest}</summary>{', '.join(map(code, more))}{left_out}</details>"
-
-
-def _findings(findings: Sequence[Finding], most: int) -> str:
-    ordered = sorted(findings, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), code(one.message), code(one.hint)]
-            for one in ordered[:most])  # fmt: skip
-    return table(["finding", "where", "what is wrong", "what to do"], rows) + _more(len(findings) - most, "finding")
-
-
-def _severity(one: Finding) -> str:
-    name = f"**{one.severity.value}**" if one.severity is Severity.ERROR else one.severity.value
-    return f"{name} {one.code}"
-
-
-def _more(number: int, noun: str) -> str:
-    return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""

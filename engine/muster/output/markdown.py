@@ -7,6 +7,7 @@ number. What does not print (line breaks, characters that turn the direction of 
 
 from collections.abc import Iterable, Sequence
 
+from muster.model.finding import Finding, Severity
 from muster.output.findings import printable
 
 #: Longer texts are cut: a cell that fills a screen is not read.
@@ -36,6 +37,25 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def folded(summary: str, text: str, *, opened: bool = False) -> str:
     """Return Markdown below a line on which a reader clicks to see it."""
     return f"<details{' open' if opened else ''}><summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> str:
+    """Return findings as a table, the worst first, and how many are left out of it where there are too many."""
+    ordered = sorted(findings, key=lambda one: (one.severity.rank, one.sort_key()))
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), code(one.message), code(one.hint)]
+            for one in ordered[:most])  # fmt: skip
+    left_out = 0 if most is None else len(findings) - most
+    return table(["finding", "where", "what is wrong", "what to do"], rows) + more_markdown(left_out, "finding")
+
+
+def more_markdown(number: int, noun: str) -> str:
+    """Say how many are left out; nothing where none is."""
+    return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
+
+
+def _severity(one: Finding) -> str:
+    name = f"**{one.severity.value}**" if one.severity is Severity.ERROR else one.severity.value
+    return f"{name} {one.code}"
 
 
 def _inert(text: str) -> str:

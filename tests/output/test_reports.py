@@ -1,0 +1,110 @@
+"""Findings in the formats of forges and CI: whatever a finding says, the report is one that their readers take."""
+
+# ruff: noqa: E501 - documents
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.commands.options import report_option
+from muster.model.finding import Finding, Severity
+from muster.model.kinds import MANAGED_CLUSTER
+from muster.output.reports import REPORTS
+from tests.output.test_markdown import HOSTILE, parsed, shape
+
+ERROR = Finding(
+    "MUS101", Severity.ERROR, "two files set spec.x: a.yaml:3", "a b.yaml", 3, 5, MANAGED_CLUSTER.id("a"), "drop one"
+)
+LOOSE = Finding("MUS420", Severity.WARNING, "a, b stay")
+NOTE = Finding("MUS101", Severity.NOTE, "50 % [sure] {0}, \\o/", "c.yaml")
+texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
+
+
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_every_report_is_offered(name: str) -> None:
+    (option,) = report_option(lambda: None).__click_params__  # type: ignore[attr-defined]
+    assert set(option.type.choices) == {"text", *REPORTS}
+    assert REPORTS[name]([]).strip() or name == "github"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.builds(
+    Finding, st.sampled_from(["MUS101", "MUS420"]), st.sampled_from(Severity), texts, texts, st.integers(0, 9), st.integers(0, 9),
+    st.none() | st.builds(MANAGED_CLUSTER.id, texts), texts,
+), max_size=4))  # fmt: skip
+def test_whatever_findings_say(findings: list[Finding]) -> None:
+    for name in ("json", "sarif", "gitlab"):
+        json.loads(REPORTS[name](findings))
+    cases = ElementTree.fromstring(REPORTS["junit"](findings).encode()).findall("testsuite/testcase")
+    assert len(cases) == (len(findings) or 1)
+    lines = REPORTS["github"](findings).splitlines()
+    assert len(lines) == len(findings)
+    assert all(re.match(r"::(error|warning|notice) [^:]*title=MUS\d{3}::", line) for line in lines)
+    for one in findings:
+        plain = Finding(
+            one.code, one.severity, "x" * bool(one.message), "x" * bool(one.file), hint="x" * bool(one.hint)
+        )
+        assert shape(parsed(REPORTS["markdown"]([one]))) == shape(parsed(REPORTS["markdown"]([plain])))
+
+
+def test_sarif() -> None:
+    document = json.loads(REPORTS["sarif"]([ERROR, NOTE, LOOSE]))
+    (run,) = document["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["MUS101", "MUS420"]
+    first, second, third = run["results"]
+    assert first.pop("partialFingerprints").keys() == {"muster/v1"}
+    assert first == {
+        "ruleId": "MUS101", "ruleIndex": 0, "level": "error", "message": {"text": "two files set spec.x: a.yaml:3\ndrop one"},
+        "locations": [{
+            "physicalLocation": {"artifactLocation": {"uri": "a%20b.yaml"}, "region": {"startLine": 3, "startColumn": 5}},
+            "logicalLocations": [{"fullyQualifiedName": "ManagedCluster/a"}],
+        }],
+    }  # fmt: skip
+    assert second["message"]["text"] == "50 % \\[sure\\] {{0}, \\\\o/"
+    assert (third["level"], "locations" in third, third["ruleIndex"]) == ("warning", False, 1)
+
+
+def test_fingerprints_stay_when_lines_move_and_tell_equal_findings_apart() -> None:
+    moved = Finding(
+        "MUS101", Severity.ERROR, "two files set spec.x: a.yaml:8", "a b.yaml", 9, 5, MANAGED_CLUSTER.id("a")
+    )
+    prints = [
+        [issue["fingerprint"] for issue in json.loads(REPORTS["gitlab"](found))] for found in ([ERROR, ERROR], [moved])
+    ]
+    assert prints[0][0] == prints[1][0]
+    assert prints[0][0] != prints[0][1]
+
+
+def test_annotations() -> None:
+    assert REPORTS["github"]([LOOSE, NOTE, ERROR]) == (
+        "::error file=a b.yaml,line=3,col=5,title=MUS101::two files set spec.x: a.yaml:3%0Ahint: drop one\n"
+        "::warning title=MUS420::a, b stay\n"
+        "::notice file=c.yaml,title=MUS101::50 %25 [sure] {0}, \\o/\n"
+    )
+    odd = Finding("MUS101", Severity.ERROR, "x\n::warning::y", "a,b:c%.yaml")
+    assert REPORTS["github"]([odd]) == "::error file=a%2Cb%3Ac%25.yaml,title=MUS101::x\\n::warning::y\n"
+
+
+def test_code_quality() -> None:
+    issues = json.loads(REPORTS["gitlab"]([ERROR, LOOSE]))
+    assert [(issue["severity"], issue["location"]) for issue in issues] == [
+        ("critical", {"path": "a b.yaml", "lines": {"begin": 3}}), ("minor", {"path": "fleet.yaml", "lines": {"begin": 1}}),
+    ]  # fmt: skip
+    assert issues[0]["description"] == "MUS101: two files set spec.x: a.yaml:3"
+
+
+def test_junit_fails_for_errors_alone() -> None:
+    root = ElementTree.fromstring(REPORTS["junit"]([ERROR, LOOSE]))
+    assert (root.get("tests"), root.get("failures")) == ("2", "1")
+    bad, fine = root.findall("testsuite/testcase")
+    assert (bad.get("classname"), bad.get("name"), bad.get("file"), bad.get("line")) == (
+        "a b.yaml", "MUS101 ManagedCluster/a", "a b.yaml", "3",
+    )  # fmt: skip
+    assert bad.findtext("failure") == "a b.yaml:3:5: error MUS101: two files set spec.x: a.yaml:3\n    hint: drop one"
+    assert fine.findtext("system-out") == "warning MUS420: a, b stay"
+    (passed,) = ElementTree.fromstring(REPORTS["junit"]([])).iter("testcase")
+    assert (passed.get("name"), len(passed)) == ("no findings", 0)
