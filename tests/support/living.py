@@ -84,6 +84,14 @@ TAINT_POLICY = (
     "  variables:\n  - {{name: far, expression: \"self.metadata.labels.region == 'ap'\"}}\n"
     '  taints:\n  - {{key: example.com/t, effect: {effect}, when: "{when}"}}\n'
 )
+ADMISSION = (
+    "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: a}}\nspec:\n"
+    "  matchConstraints:\n    resourceRules:\n    - {{apiGroups: [cluster.open-cluster-management.io], apiVersions: ['*'],"
+    " operations: [CREATE, UPDATE], resources: [{resource}]}}\n"
+    "  validations:\n  - {{expression: \"object.metadata.labels.region != '{refused}'\"}}\n---\n"
+    "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: a}}\n"
+    "spec: {{policyName: a, validationActions: [{action}]}}\n"
+)
 CONDITION_POLICY = (
     "apiVersion: muster.dev/v1alpha1\nkind: ConditionPolicy\nmetadata: {{name: c}}\nspec:\n  target: {{kind: {kind}}}\n"
     '  type: Placed\n  rules:\n  - {{name: one, when: "{when}", status: "True", reason: {reason}, message: placed}}\n'
@@ -161,7 +169,7 @@ class Living:
             self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
             self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
-            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
+            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
         ]  # fmt: skip
         if self.chance.random() < 0.02:
             return self.a_slip()
@@ -281,6 +289,14 @@ class Living:
         hold = self.chance.choice(("", "", '\n  holdFor: {"True": 60s}'))
         text = CONDITION_POLICY.format(kind=kind, when=when, reason=self.chance.choice("AB"), hold=hold)
         return self._put({"policies/condition.yaml": text}, f"condition when {when}, of {kind}{hold}")
+
+    def an_admission_policy(self) -> str:
+        if self.chance.random() < 0.4 and (self.repo.path / "policies/admission.yaml").exists():
+            return self._put({"policies/admission.yaml": None}, "no more admission policy")
+        refused = self.chance.choice(("ap", "us"))
+        resource = self.chance.choice(("managedclusters", "managedclusters", "managedclusters", "others"))
+        text = ADMISSION.format(refused=refused, resource=resource, action=self.chance.choice(("Deny", "Warn")))
+        return self._put({"policies/admission.yaml": text}, f"{resource} must not be in {refused}")
 
     def a_budget(self) -> str:
         most = self.chance.choice(("0", "1", "20%", "90%"))

@@ -29,7 +29,10 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         if found.file in names
         or found.object in objects
         or found.code in always
-        or (found.code == "MUS320" and (found.object not in there or found.hint in words))
+        or (
+            (found.code == "MUS320" and found not in fleet.beyond.found)
+            and (found.object not in there or found.hint in words)
+        )
     ]
 
 

@@ -24,6 +24,8 @@ from muster.model.kinds import (
     FLEET,
     PULSE_POLICY,
     TAINT_EFFECTS,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
     Kind,
 )
 from muster.model.tree import Tree, mappings_at
@@ -39,7 +41,9 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same of what is decided when all conditions are.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: Kinds of which an edit may concern anything.
-_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY)
+_OF_ALL: Final = (
+    FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
+)  # fmt: skip
 
 _P = TypeVar("_P", bound="Policy | Remedy")
 #: Tells whether an edit concerns a cluster.

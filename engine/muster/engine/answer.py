@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from muster.check.admission.reach import looks_further
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
 from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of
@@ -16,12 +17,10 @@ from muster.engine.state import State
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
-from muster.model.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, of_kinds
 from muster.model.tree import Tree
 
 #: Findings that say something of many objects at once.
 _OF_MANY: Final = frozenset(("MUS262", "MUS305", "MUS401"))
-_ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +92,8 @@ def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
         return "not every agent's cluster is declared and heard"
     if any(held.effect == EFFECT for held in fleet.held):
         return "a removal is held, which any commit may let go"
-    if of_kinds(fleet.objects, *_ADMISSION):
-        return "the fleet has admission policies of its own"
+    if looks_further(fleet):
+        return "an admission policy of the fleet's own speaks of more than objects by themselves"
     if any(found.code in _OF_MANY or is_fault(found) for found in findings):
         return "a finding speaks of many objects"
     return ""

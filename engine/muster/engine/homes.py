@@ -50,6 +50,8 @@ from muster.model.kinds import (
     PULSE_POLICY,
     REMEDY,
     TAINT_POLICY,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
     Kind,
     kind_of,
 )
@@ -69,8 +71,9 @@ OF_CLUSTERS: Final = frozenset(
 _AT_ONCE: Final = 500
 #: What every run needs: policies and settings.
 CONTEXT: Final = frozenset(
-    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET)
-)
+    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET,
+     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

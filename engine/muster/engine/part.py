@@ -158,14 +158,14 @@ class Part(Generic[A]):
         )  # fmt: skip
 
     @cached_property
-    def _others(self) -> tuple[Finding, ...]:
+    def others(self) -> tuple[Finding, ...]:
         """What is wrong with all that is not looked at."""
         kept = (one for tree in self.state.findings(self.chosen) for one in get_findings(tree))
         return (*kept, *self.loose)
 
     def own_findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """What was found of what was looked at."""
-        others = set(self._others)
+        others = set(self.others)
         return [one for one in findings if one not in others]
 
     def with_the_others(self, fleet: Ruled) -> Iterator[Finding]:
@@ -182,7 +182,7 @@ class Part(Generic[A]):
                 or (not one.file and one.object is not None and one.object not in standing)
                 or (":" in one.file and one.file not in read)
             )  # fmt: skip
-        yield from self._others
+        yield from self.others
 
     @cached_property
     def _totals_of_others(self) -> Counter[str]:

@@ -124,7 +124,7 @@ class CheckedPart(Part[Uncommitted]):
         own = self.own_findings(findings)
         kept = keep(ruled, None, self.question.now, own, written=self.touched.labels, there=before.parts)
         self.refuse_names_of_others(kept)
-        whole = replace(ruled, findings=findings)
+        whole = replace(ruled, findings=findings, beyond=replace(ruled.beyond, found=frozenset(self.others)))
         return Checked(whole, kept, self.totals(kept), (*kept.loose, *self.loose), self.chosen)
 
 
@@ -152,7 +152,9 @@ def _whole(asked: Uncommitted, state: State | None) -> Ruled:
         if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
             written = {change.path for change in asked.changes}
             kept = keep(fleet, None, asked.now, fleet.findings, written=written, there=before.parts)
-            _keep(state, asked, kept.homes, kept.totals, kept.loose, None)
+            policies = {file.path for home in kept.homes for file in home.files if file.context}
+            if written.isdisjoint(policies):  # else what is kept would be of policies that nobody may ever commit
+                _keep(state, asked, kept.homes, kept.totals, kept.loose, None)
     return fleet
 
 

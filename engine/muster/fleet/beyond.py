@@ -6,6 +6,7 @@ What stands is decided already; this run reads of it what wide stages read, deci
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
 
@@ -18,7 +19,8 @@ class Beyond:
     kind there are that are not even that, `clusters` how all clusters of the rest are called, `conditions` which types
     of conditions it knows. `adapters`: whether any adapter reports there; `derived`: whether any file is derived.
     `asked`: whether wide stages are; if not, what they said at the last run holds, of which clusters need to know
-    `lease_floor`. `disrupted` are the clusters among those that stand on which a disruptive effect is asked for.
+    `lease_floor`. `disrupted` are the clusters among those that stand on which a disruptive effect is asked for,
+    and `found` is what was found of the rest.
     """
 
     standing: frozenset[ObjectId] = frozenset()
@@ -30,6 +32,7 @@ class Beyond:
     asked: bool = True
     lease_floor: int = 0
     disrupted: frozenset[ObjectId] = frozenset()
+    found: frozenset[Finding] = frozenset()
 
 
 #: A fleet that is looked at as a whole.
