@@ -10,6 +10,8 @@ Importing the package costs nothing: what is used is loaded on first use.
 
 from typing import TYPE_CHECKING
 
+from muster.deferred import deferred
+
 if TYPE_CHECKING:
     from muster.engine.evaluate import evaluate
     from muster.engine.run import Run
@@ -25,11 +27,4 @@ _HOMES = {
     "Severity": "muster.model.finding",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from the module that defines it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'muster' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = deferred(__name__, _HOMES)

@@ -10,6 +10,7 @@ Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `time
 from typing import TYPE_CHECKING
 
 from muster.cel import cache
+from muster.deferred import deferred
 
 if TYPE_CHECKING:
     from muster.cel.clock import Clock
@@ -75,12 +76,4 @@ _HOMES = {
     "inspect": "muster.cel.compiler",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from the module that defines it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'muster.cel' has no attribute {name!r}")
-    from importlib import import_module
-
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return found
+__getattr__ = deferred(__name__, _HOMES)
