@@ -15,7 +15,7 @@ spec:
   matchConstraints:
     {match}
     resourceRules:
-    - {{apiGroups: [{group}], apiVersions: ["*"], operations: [CREATE], resources: [{resource}]}}
+    - {{apiGroups: [{group}], apiVersions: ["*"], operations: [{operation}], resources: [{resource}]}}
   validations: [{{expression: "{expression}"}}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
@@ -25,7 +25,7 @@ spec: {{policyName: a, validationActions: [Deny]{binding}}}
 """
 OWN = {
     "more": "", "match": "", "group": "cluster.open-cluster-management.io", "resource": "managedclusters",
-    "expression": "object.metadata.name != 'x'", "binding": "",
+    "operation": "CREATE", "expression": "object.metadata.name != 'x'", "binding": "",
 }  # fmt: skip
 
 
@@ -35,6 +35,9 @@ OWN = {
         ({}, False),
         ({"resource": '"*"'}, True),
         ({"group": '"*"'}, True),
+        ({"operation": "UPDATE"}, False),
+        ({"operation": "DELETE"}, True),
+        ({"operation": '"*"'}, True),
         ({"group": '""', "resource": "configmaps"}, True),
         ({"more": "paramKind: {apiVersion: v1, kind: ConfigMap}"}, True),
         ({"match": "namespaceSelector: {matchLabels: {a: b}}"}, True),

@@ -11,13 +11,15 @@ from muster.model.tree import Tree, mapping_at, mappings_at
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: Where a rule names these, it speaks of a kind that is known.
 _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
+#: What may be done to an object that is there. Of one that is gone, what is said stands beside no other.
+_OF_WHAT_IS_THERE: Final = frozenset(("CREATE", "UPDATE"))
 #: Fields by which other objects have a say, and variables that speak of others, or of whoever asks.
 _FURTHER: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
 
 
 def looks_further(fleet: Fleet) -> bool:
     """Whether a policy of a fleet's own, or a binding, looks at more than each object by itself: at parameters, at
-    namespaces, at who asks, or at objects of kinds that nobody knows."""
+    namespaces, at who asks, at what is gone, or at objects of kinds that nobody knows."""
     own = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
     return any(map(_looks_further, own))
 
@@ -27,7 +29,8 @@ def _looks_further(obj: Object) -> bool:
         return _mentions(obj.spec)
     rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
     named = {resource for rule in rules for resource in _named(rule)}
-    return not named or not named <= _RESOURCES
+    asked = {operation for rule in rules for operation in rule.get("operations") or ("*",)}
+    return not named or not named <= _RESOURCES or not asked <= _OF_WHAT_IS_THERE
 
 
 def _named(rule: Tree) -> Iterator[tuple[str, str]]:
