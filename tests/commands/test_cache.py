@@ -38,7 +38,7 @@ def test_the_second_process_does_not_import_the_parser(tmp_path: Path) -> None:
 def test_a_damaged_cache_is_passed_over(tmp_path: Path) -> None:
     repo, cache = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z"), tmp_path / "cache"
     first = run(repo, cache)
-    for file in cache.iterdir():
+    for file in (path for path in cache.rglob("*") if path.is_file()):
         file.write_bytes(b"\x00\xff" + file.read_bytes()[::-1])
     assert run(repo, cache) == first
 
