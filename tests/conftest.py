@@ -15,11 +15,12 @@ TESTS = Path(__file__).parent
 #: Folders, and files that ask the same of very many inputs; single tests that do are marked `given_many`.
 UNMEASURED = (
     "conformance", "docs", "e2e", "packaging", "soak",
+    "acts/test_forecast.py", "answers/test_branch.py",
     "cel/test_fuzz.py", "cel/test_properties.py", "cel/test_units.py",
     "commands/test_slips.py",
     "decide/placements/test_properties.py", "decide/pools/test_rest.py", "decide/test_faults.py",
     "decide/test_because.py", "decide/test_pipeline.py",
-    "engine/test_staged.py", "engine/test_warm.py",
+    "engine/test_sharded.py", "engine/test_uncommitted.py", "engine/test_wanted.py", "engine/test_warm.py",
     "gitio/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
     "yamlio/test_emitter.py",
 )  # fmt: skip

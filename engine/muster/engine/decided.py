@@ -109,7 +109,7 @@ class DecidedPart(Part[Question]):
         """What a policy may cost for one object depends on how many there are, in powers of two."""
 
         def prices(counts: Mapping[str, int]) -> list[int]:
-            groups: list[tuple[Kind, ...]] = [CLUSTERS, *((kind,) for kind in ALL)]
+            groups: list[tuple[Kind, ...]] = [ALL, CLUSTERS, *((kind,) for kind in ALL)]
             numbers = (sum(counts.get(f"kind {kind_name(kind)}", 0) for kind in kinds) for kinds in groups)
             return [cost_share(settings.policy_cost, settings.expression_cost, number) for number in numbers]
 

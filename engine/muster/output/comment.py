@@ -4,7 +4,7 @@ Totals stand at its top and in the headings, and are those of the whole plan how
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,10 +74,26 @@ def comment_text(comment: Comment, most: int = MOST) -> str:
     """Return the comment, as whole as fits into so many bytes."""
     text = ""
     for names, rows in _LIMITS:
-        text = "\n\n".join(_parts(comment, names, rows)) + "\n"
+        try:
+            text = "\n\n".join(_parts(comment, names, rows, most)) + "\n"
+        except _TooMuch:
+            continue
         if len(text.encode()) <= most:
             break
     return text
+
+
+class _TooMuch(Exception):  # noqa: N818 - not an error: less is tried
+    """What is to be told is longer than the comment may be, before any of it is written."""
+
+
+def _within(texts: Iterable[str], most: int) -> None:
+    """Raise _TooMuch where texts are longer than a comment: to escape all of them would take minutes."""
+    length = 0
+    for text in texts:
+        length += len(text)
+        if length > most:
+            raise _TooMuch
 
 
 def is_comment(text: str) -> bool:
@@ -93,7 +109,7 @@ def says_nothing(text: str) -> bool:
     return f"\n### Plan: {NOTHING}\n" in text
 
 
-def _parts(comment: Comment, names: int, rows: int) -> Iterator[str]:
+def _parts(comment: Comment, names: int, rows: int, most: int) -> Iterator[str]:
     yield f"{MARKER}\n### {comment.title}"
     yield comment.about
     totals = [f"- **{section.title}**: {section.total}" for section in comment.sections]
@@ -106,12 +122,15 @@ def _parts(comment: Comment, names: int, rows: int) -> Iterator[str]:
     if not rows:
         yield "This is too much for a comment: `muster plan` with the same options tells all of it."
         return
+    _within((found.message for found in (*comment.found[:rows], *comment.mended[:rows])), most)
     if comment.found:
         yield folded(
             f"<b>New findings</b>: {tally(comment.found)}", findings_markdown(comment.found, rows), opened=True
         )
     for section in comment.sections:
-        body = table(["what", "how", "which"], _rows(section.rows[:rows], names))
+        shown = list(_rows(section.rows[:rows], names))
+        _within((cell for row in shown for cell in row), most)
+        body = table(["what", "how", "which"], shown)
         heading = f"<b>{section.title}</b>: {section.total}"
         yield folded(heading, body + more_markdown(len(section.rows) - rows, "row"), opened=section.first)
     if comment.mended:

@@ -20,7 +20,7 @@ from muster.model.tree import Tree
 from muster.policy.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
 from muster.policy.admission.request import NOBODY, Request, requests
 from muster.policy.admission.resources import Resource
-from muster.policy.lazy import PolicyScope, cost_share
+from muster.policy.lazy import PolicyScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,7 @@ def _scope(around: Surroundings, binding: Binding, request: Request, params: Tre
         "params": params,
         "namespaceObject": around.namespace(request),
     }
-    settings = around.fleet.settings
-    share = cost_share(settings.policy_cost, settings.expression_cost, len(around.fleet.objects))
-    return PolicyScope(variables, binding.policy.variables, share)
+    return PolicyScope(variables, binding.policy.variables, around.share)
 
 
 def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ Sources: the Kubernetes API's ParamRef (and upstream's `CollectParams`), `namesp
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from muster.check.admission.foreigners import Foreigners, named_namespace
 from muster.fleet.documents import DEFAULT_NAMESPACE
@@ -14,6 +15,7 @@ from muster.model.kinds import BY_GROUP_KIND
 from muster.model.tree import Tree, mapping_at
 from muster.policy.admission.policies import Binding
 from muster.policy.admission.request import NOBODY, Request
+from muster.policy.lazy import cost_share
 from muster.policy.selectors import LabelSelector
 
 
@@ -25,7 +27,7 @@ class Params:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surroundings:
     """One revision, as it stands around the objects that policies are asked about."""
 
@@ -33,6 +35,12 @@ class Surroundings:
     foreigners: Foreigners
     _spaces: dict[str, Tree] = field(default_factory=dict)
     _params: dict[tuple[ObjectId, str], Params] = field(default_factory=dict)
+
+    @cached_property
+    def share(self) -> int:
+        """What a policy may cost for each of the fleet's sound objects, those included that are not looked at."""
+        settings, count = self.fleet.settings, sum(self.fleet.counts().values())
+        return cost_share(settings.policy_cost, settings.expression_cost, count)
 
     # -- namespaces
 
