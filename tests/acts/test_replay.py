@@ -67,9 +67,7 @@ class Past:
             self.run()
 
     def replayed(self, start: str, policies: str = "HEAD", files: dict[str, bytes] | None = None) -> Replayed:
-        *_, found = replay(self.repository, self.repo.tip(start), self.repo.tip(), self.repo.tip(policies), files)
-        assert isinstance(found, Replayed)
-        return found
+        return replay(self.repository, self.repo.tip(start), self.repo.tip(), self.repo.tip(policies), files)
 
 
 def runs(repo: Repo, commits: str) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_a_report_of_what_nobody_reported_yet() -> None:
 def test_the_objects_of_a_file_take_the_place_of_their_like() -> None:
     text = corpus()["", "remedies/dns-down.yaml"].replace(b"dns-down", b"upgrade-member-eu-1")
     supposition = Supposition(fleet())
-    supposition.put("mine.yaml", text, [REMEDY.id("upgrade-member-eu-1")])
+    supposition.put("mine.yaml", text)
     found = supposed(supposition)
     assert [part.source.path for part in found.objects[REMEDY.id("upgrade-member-eu-1")].parts] == [
         "supposed/mine.yaml"

@@ -120,3 +120,15 @@ def test_from_what_the_last_run_left_it_says_the_same(
         monkeypatch.setenv("MUSTER_CACHE_DIR", "")
         assert muster(*asked) == warm
         monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_what_is_not_at_rest_yet_is_explained_as_of_its_first_pass(
+    muster: Run, fleet: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an hour on, a pool takes two passes: from the state and without it the same one is told."""
+    monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path / "cache"))
+    muster("reconcile", "--repo", fleet.path, *NOON)
+    asked = ("explain", "clusterdeployment/ci-7/ci-7", "--repo", fleet.path, "--now", "2026-01-01T12:11:00Z")
+    warm = muster(*asked)
+    monkeypatch.setenv("MUSTER_CACHE_DIR", "")
+    assert muster(*asked) == warm

@@ -37,3 +37,10 @@ def test_what_is_no_range(muster: Run, past: Past) -> None:
     assert muster("replay", "then", "--repo", past.repo.path)[0] == 2
     assert muster("replay", "nowhere..", "--repo", past.repo.path)[0] == 4
     assert muster("replay", "then..", "--repo", past.repo.path, "--policies", "then", "--policies", "HEAD")[0] == 2
+
+
+def test_a_file_that_cannot_be_read_is_no_policy(muster: Run, past: Past, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("kind: [")
+    code, _, err = muster("replay", "then..", "--repo", past.repo.path, "--policies", broken)
+    assert (code, "broken.yaml:1:" in err) == (2, True)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from muster.engine.executors import Executor, Processes
-from muster.engine.settle import settle
 from muster.engine.shard import Answered, Shard, decide_shard
 from muster.engine.sharded import decide_in_shards
 from muster.engine.warm import answer
@@ -53,17 +52,11 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
     return Living.small(tmp_path_factory.mktemp("fleet") / "fleet", 3, 8)
 
 
-def whole(living: Living) -> dict[str, object]:
-    asked = living.question()
-    with asked.snapshot() as snapshot:
-        return told(settle(snapshot, asked.now, asked.remembered.memory))
-
-
 def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tmp_path: Path) -> None:
     marker = tmp_path / "died"
     done = decide_in_shards(living.question(), "", lambda _: Processes(2, decide=partial(dying, marker, 2)), 8)
     assert marker.stat().st_size == 3
-    assert told(done.settled) == whole(living)
+    assert told(done.settled) == living.whole()
 
 
 def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(living: Living, tmp_path: Path) -> None:
@@ -72,14 +65,14 @@ def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(livin
     found = [one for one in done.settled.findings if "WorkerLost" in one.message]
     assert [one.file for one in found] == _FILES
     files = dict(done.settled.files)
-    others = {path: text for path, text in whole(living)["files"].items() if "c003" not in path}  # type: ignore[attr-defined]
+    others = {path: text for path, text in living.whole()["files"].items() if "c003" not in path}  # type: ignore[attr-defined]
     assert {path for path in others if path.startswith("derived/managedclusters")} <= files.keys()
 
 
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
     done = answer(living.question(), None, Given(these=Processes(2, decide=raising)))
     assert "ZeroDivisionError" in done.looked_at
-    assert told(done.settled) == whole(living)
+    assert told(done.settled) == living.whole()
 
 
 @dataclass(frozen=True)

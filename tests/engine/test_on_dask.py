@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from muster.engine.on_dask import OnDask
-from muster.engine.settle import settle
 from muster.engine.sharded import decide_in_shards
 from muster.engine.warm import answer
 from muster.gitio.errors import RepositoryError
@@ -70,15 +69,9 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
     return Living.small(tmp_path_factory.mktemp("fleet") / "fleet", 3, 8)
 
 
-def whole(living: Living) -> dict[str, object]:
-    asked = living.question()
-    with asked.snapshot() as snapshot:
-        return told(settle(snapshot, asked.now, asked.remembered.memory))
-
-
 def test_the_same_is_decided(cluster: Cluster, living: Living) -> None:
     done = decide_in_shards(living.question(), "", lambda _: OnDask(str(cluster.file)), 8)
-    assert told(done.settled) == whole(living)
+    assert told(done.settled) == living.whole()
 
 
 def test_what_a_lost_worker_had_in_hand_goes_to_another_and_is_told_where_that_dies_too(

@@ -61,9 +61,7 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
         found.remember(state)
         asked = living.question()
         warm = answer(asked, state)
-        with asked.snapshot() as snapshot:
-            whole = settle(snapshot, asked.now, asked.remembered.memory)
-        assert told(warm.settled) == told(whole), (warm.looked_at, lived)
+        assert told(warm.settled) == living.whole(), (warm.looked_at, lived)
         assert "Error" not in warm.looked_at, lived
         state.close()
     return taken["in shards"]

@@ -17,7 +17,6 @@ import pytest
 
 from muster.engine import question as questions
 from muster.engine import warm
-from muster.engine.settle import settle
 from muster.engine.state import State, open_state
 from muster.engine.warm import answer
 from tests.support.living import Living, told
@@ -31,9 +30,7 @@ def live(living: Living, state: State, steps: int) -> Counter[str]:
         lived.append(living.step() if number else "the beginning")
         asked = living.question()
         found = answer(asked, state)
-        with asked.snapshot() as snapshot:
-            whole = settle(snapshot, asked.now, asked.remembered.memory)
-        assert told(found.settled) == told(whole), (found.looked_at, lived)
+        assert told(found.settled) == living.whole(), (found.looked_at, lived)
         assert "Error" not in found.looked_at, lived
         taken[found.looked_at.split(":")[0].split(", ")[-1]] += 1
         living.land(found.settled)
@@ -67,8 +64,7 @@ def test_of_policies_that_are_edited(tmp_path: Path) -> None:
         what = living.chance.choice(edits)() if number > 1 else "the beginning"
         asked = living.question()
         found = answer(asked, state)
-        with asked.snapshot() as snapshot:
-            assert told(found.settled) == told(settle(snapshot, asked.now, asked.remembered.memory)), what
+        assert told(found.settled) == living.whole(), what
         living.land(found.settled)
         found.remember(state)
         looked_at.append(found.looked_at)
@@ -97,8 +93,7 @@ def test_an_empty_commit_lets_a_held_removal_go(tmp_path: Path) -> None:
         happening()
         asked = living.question()
         found = answer(asked, state)
-        with asked.snapshot() as snapshot:
-            assert told(found.settled) == told(settle(snapshot, asked.now, asked.remembered.memory)), happening
+        assert told(found.settled) == living.whole(), happening
         living.land(found.settled)
         found.remember(state)
         files = found.settled.files
@@ -116,8 +111,7 @@ class TestState:
         state = open_state(path)
         asked = living.question()
         found = answer(asked, state)
-        with asked.snapshot() as snapshot:
-            assert told(found.settled) == told(settle(snapshot, asked.now, asked.remembered.memory))
+        assert told(found.settled) == living.whole()
         living.land(found.settled)
         if state is not None:
             found.remember(state)

@@ -14,6 +14,7 @@ from typing import Self
 
 from muster.acts.message import commit_message
 from muster.engine.question import Question
+from muster.engine.settle import settle
 from muster.engine.settled import Settled
 from muster.gitio.commit import advance
 from muster.gitio.hearing import here
@@ -148,6 +149,12 @@ class Living:
         tip = branch_tip(repository, "main")
         assert tip is not None
         return Question(repository, tip, here(repository), self.now, Remembered(repository), most=2)
+
+    def whole(self) -> dict[str, object]:
+        """What a run says that looks at the whole fleet."""
+        asked = self.question()
+        with asked.snapshot() as snapshot:
+            return told(settle(snapshot, asked.now, asked.remembered.memory))
 
     def land(self, settled: Settled) -> None:
         """Commit what follows."""

@@ -17,8 +17,6 @@ from muster.engine.changes import object_changes
 from muster.engine.facts import DETAILS
 from muster.engine.replayed import Difference, Replayed
 from muster.fleet.assemble import assemble
-from muster.fleet.files import read_file
-from muster.fleet.reading import Reading
 from muster.gitio.changes import changed_paths
 from muster.gitio.hearing import Heard
 from muster.gitio.lastrun import TRAILER
@@ -38,7 +36,7 @@ from muster.model.kinds import (
 )
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Agents
-from muster.model.source import Layer, SourceFile
+from muster.model.source import Layer
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 from muster.yamlio.loader import load_documents
@@ -60,27 +58,26 @@ class _PastRun:
 
 def replay(
     repository: Repository, start: str, end: str, policies: str, files: Mapping[str, bytes] | None = None
-) -> Iterator[tuple[int, int] | Replayed]:
+) -> Replayed:
     """Make the runs after the commit `start` up to `end` again, by the policies of the commit `policies`; `files` lie
-    over those. Yields how many runs are done of how many, and last what was found."""
+    over those. NotSupposable for a file that cannot be read."""
     runs = list(_runs(repository, start, end))
     with rehearsal(repository, start, _NOBODY) as trial:
         fixed = _policies(repository, (start, end, policies))
         trial.suppose({("", path): _content(repository, policies, path) for path in fixed})
         fixed.update(path for _, path in _put(trial, files or {}))
         found, at, heard = _Found(), start, True
-        objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        objects = Objects(trial.repository.git, max_bytes=MAX_BLOB_BYTES)  # which also reads those that it borrows
         try:
-            for number, run in enumerate(runs):
+            for run in runs:
                 trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
                 settled = trial.step(run.now)
                 heard = heard and not settled.first.fleet.unheard
                 found.look(trial, objects, run)
                 at = run.commit
-                yield number + 1, len(runs)
         finally:
             objects.close()
-    yield Replayed(len(runs), found.all, unheard=not heard)
+    return Replayed(len(runs), found.all, unheard=not heard)
 
 
 def _runs(repository: Repository, start: str, end: str) -> Iterator[_PastRun]:
@@ -114,9 +111,7 @@ def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
     with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
         supposition = Supposition(assemble(snapshot))
         for name, data in files.items():
-            reading = Reading()
-            read_file(reading, SourceFile(name, "", lambda data=data: data), Layer.INPUT)  # type: ignore[misc]
-            supposition.put(name, data, [part.id for part in reading.parts])
+            supposition.put(name, data)
         edits = supposition.edits
     trial.suppose(edits)
     return edits
@@ -168,18 +163,14 @@ class _Found:
 
 def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Change]:
     """What is another in the replay than in a commit; not times, or anything else that no fact tells of."""
-    scratch = Objects(trial.repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
-        for change in changed_paths(trial.repository, commit, trial.commit):
-            if not change.path.startswith(FOLDER):
-                continue
-            was = _body(objects.blob(change.old)) if change.old else None
-            would = _body(scratch.blob(change.new)) if change.new else None
-            id_ = _id(would if would is not None else was)
-            if id_ is not None and was != would:
-                yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.now != DETAILS)
-    finally:
-        scratch.close()
+    for change in changed_paths(trial.repository, commit, trial.commit):
+        if not change.path.startswith(FOLDER):
+            continue
+        was = _body(objects.blob(change.old)) if change.old else None
+        would = _body(objects.blob(change.new)) if change.new else None
+        id_ = _id(would if would is not None else was)
+        if id_ is not None and was != would:
+            yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.now != DETAILS)
 
 
 def _body(data: bytes) -> Tree:

@@ -7,9 +7,9 @@ from muster.engine.change import Change
 from muster.engine.changes import summary
 from muster.engine.settled import Settled
 from muster.model.decision import Held
-from muster.model.ids import ObjectId
 from muster.model.times import format_time
 from muster.model.tree import Tree
+from muster.output.documents import object_document
 from muster.output.findings import finding_tree
 
 
@@ -39,11 +39,11 @@ def branch_document(found: Branch) -> Tree:
         "commit": found.head.last.commit,
         "summary": summary(told.changes),
         "differing": told.differing,
-        "removed": [_object(id_) for id_ in told.removed],
-        "added": [_object(id_) for id_ in told.added],
+        "removed": [object_document(id_) for id_ in told.removed],
+        "added": [object_document(id_) for id_ in told.added],
         "changes": [_change(change) for change in told.changes],
         "placements": [
-            {"object": _object(id_), "before": before, "after": after}
+            {"object": object_document(id_), "before": before, "after": after}
             for id_, (before, after) in sorted((told.sizes or {}).items())
         ],
         "held": _held(told.held),
@@ -54,16 +54,12 @@ def branch_document(found: Branch) -> Tree:
 
 
 def _held(held: Iterable[Held]) -> list[Tree]:
-    return [{"object": _object(one.object), "effect": one.effect, "reason": one.reason} for one in held]
-
-
-def _object(id_: ObjectId) -> Tree:
-    return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+    return [{"object": object_document(one.object), "effect": one.effect, "reason": one.reason} for one in held]
 
 
 def _change(change: Change) -> Tree:
     return {
-        "object": _object(change.object),
+        "object": object_document(change.object),
         "field": change.field,
         "before": change.before,
         "after": change.after,

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
+from muster.fleet.files import read_file
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import DEFAULT_SECONDS, grace_factor, leased_cluster, own_lease_seconds
 from muster.fleet.objects import Object
+from muster.fleet.reading import Reading
 from muster.model.ids import ObjectId
 from muster.model.kinds import LEASE, MANAGED_CLUSTER, kind_of
-from muster.model.source import Layer, Part
+from muster.model.source import Layer, Part, SourceFile
 from muster.model.times import format_time, span_of, try_time
 from muster.model.tree import Tree, dig, mappings_at
 from muster.policy.selectors import LabelSelector
@@ -40,7 +42,7 @@ class Supposition:
     """The edits so far, over the fleet's input parts: a later one sees what an earlier one made of a document."""
 
     fleet: Fleet
-    _documents: dict[tuple[str, str], list[Tree | None]] = field(default_factory=dict)
+    _documents: dict[tuple[str, str], dict[int, Tree | None]] = field(default_factory=dict)
     _files: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
 
     @property
@@ -48,7 +50,7 @@ class Supposition:
         """The files as they are supposed."""
         found = dict(self._files)
         for where, bodies in self._documents.items():
-            kept = [body for body in bodies if body is not None]
+            kept = [body for body in bodies.values() if body is not None]
             found[where] = "---\n".join(emit(body) for body in kept).encode() if kept else None
         return found
 
@@ -57,22 +59,15 @@ class Supposition:
         where = (part.source.ref, part.source.path)
         if where not in self._documents:
             loaded = load_documents(part.source.read(), part.source.label)
-            self._documents[where] = [document.body for document in loaded.documents]
-            self._order(where, [document.index for document in loaded.documents])
+            self._documents[where] = {document.index: document.body for document in loaded.documents}
         bodies = self._documents[where]
-        index = self._indices[where].index(part.index)
-        body = bodies[index]
+        body = bodies[part.index]
         if part.item is None:
-            bodies[index] = None if body is None else change(body)
+            bodies[part.index] = None if body is None else change(body)
         elif body is not None:
             items = list(body["items"])
             items[part.item] = change(items[part.item])
-            bodies[index] = {**body, "items": [item for item in items if item is not None]}
-
-    _indices: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-
-    def _order(self, where: tuple[str, str], indices: list[int]) -> None:
-        self._indices[where] = indices
+            bodies[part.index] = {**body, "items": [item for item in items if item is not None]}
 
     # -- what can be supposed
 
@@ -112,10 +107,14 @@ class Supposition:
         """A file of the branch is another one; None: it is gone."""
         self._files["", path] = data
 
-    def put(self, name: str, data: bytes, ids: Iterable[ObjectId]) -> None:
+    def put(self, name: str, data: bytes) -> None:
         """The objects of a file from elsewhere take the place of those that are called the same."""
-        for id_ in ids:
-            obj = self.fleet.objects.get(id_)
+        reading = Reading()
+        read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
+        for found in reading.findings[:1]:
+            raise NotSupposable(f"{found.file}:{found.line}:{found.column}: {found.message}")
+        for given in reading.parts:
+            obj = self.fleet.objects.get(given.id)
             for part in obj.parts if obj is not None else ():
                 if part.layer is Layer.INPUT and not part.source.ref:
                     self.change(part, lambda _: None)

@@ -12,6 +12,7 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report
+from muster.commands.progress import working
 from muster.commands.supposed import Supposed, supposed_options
 from muster.model.source import Place
 
@@ -64,11 +65,14 @@ def _explain(
     reading: "Reading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
 ) -> int:
     from muster.answers.explain import NothingDecided, explain
-    from muster.commands.reading import witnessed
+    from muster.commands.reading import run_of
     from muster.output.documents import json_text
     from muster.output.explanation import explanation_document, explanation_text
+    from muster.policy.witness import Witness
 
-    run, witness = witnessed(reading, is_named, now, options.wanted(target))
+    witness = Witness(is_named)
+    with working("evaluating the fleet"):
+        run = run_of(reading, now, options.wanted(target), witness)
     id_ = options.the_one(run, target, is_named)
     try:
         found = explain(run, witness, id_, field)

@@ -21,15 +21,12 @@ from muster.gitio.snapshot import CommitSnapshot
 from muster.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from muster.answers.instants import Instant
     from muster.answers.listening import Ears
     from muster.engine.question import Question
     from muster.engine.run import Run
     from muster.engine.state import State
     from muster.engine.warm import Wanted
-    from muster.model.ids import ObjectId
     from muster.policy.witness import Witness
 
 
@@ -133,49 +130,33 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
 def evaluated(
     repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool, wanted: "Wanted | None" = None
 ) -> "tuple[Reading, Run]":
-    """Evaluate what `--rev` and `--worktree` name. RepositoryError where clusters could not be heard.
-
-    Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet.
-    """
+    """Evaluate what `--rev` and `--worktree` name, as `run_of` does."""
     from muster.answers.listening import READER
-    from muster.engine.evaluate import evaluate_snapshot
 
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        asked = reading.question(now) if wanted is not None else None
-        kept = reading.kept() if asked is not None else None
-        if asked is not None and kept is not None and wanted is not None:
-            from muster.engine.warm import answer
-
-            run = answer(asked, kept, wanted=wanted).settled.first
-        else:
-            run = evaluate_snapshot(reading.snapshot, now)
-    reading.require_heard(run)
+        run = run_of(reading, now, wanted)
     return reading, run
 
 
-def witnessed(
-    reading: Reading, about: "Callable[[ObjectId], bool]", now: datetime, wanted: "Wanted | None"
-) -> "tuple[Run, Witness]":
-    """Evaluate what is read, with a witness for some objects. RepositoryError where clusters could not be heard.
+def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
+    """Evaluate what is read, once. RepositoryError where clusters could not be heard.
 
-    Where no more is `wanted`, only that is looked at.
+    Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet. A
+    `witness` is told how expressions were evaluated.
     """
     from muster.engine.evaluate import evaluate_snapshot
-    from muster.policy.witness import Witness
 
-    witness = Witness(about)
-    with working("evaluating the fleet"):
-        asked = reading.question(now) if wanted is not None else None
-        kept = reading.kept() if asked is not None else None
-        if asked is not None and kept is not None and wanted is not None:
-            from muster.engine.warm import answer
+    asked = reading.question(now) if wanted is not None else None
+    kept = reading.kept() if asked is not None else None
+    if asked is not None and kept is not None and wanted is not None:
+        from muster.engine.warm import answer
 
-            run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.last
-        else:
-            run = evaluate_snapshot(reading.snapshot, now, witness=witness)
+        run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.first
+    else:
+        run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
-    return run, witness
+    return run
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:

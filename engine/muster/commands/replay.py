@@ -28,7 +28,7 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     the replay itself has derived. Nothing is written.
     """
     from muster.acts.replay import replay
-    from muster.engine.replayed import Replayed
+    from muster.answers.supposing import NotSupposable
     from muster.gitio.repository import open_repository, resolve
     from muster.output.documents import json_text
     from muster.output.replay import replay_document, replay_text
@@ -40,8 +40,10 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     revision, files = _policies(policies)
     first, last, ruling = (resolve(repository, name) for name in (start, end or "HEAD", revision))
     with working("replaying"):
-        *_, found = replay(repository, first, last, ruling, files)
-    assert isinstance(found, Replayed)
+        try:
+            found = replay(repository, first, last, ruling, files)
+        except NotSupposable as error:
+            raise click.UsageError(str(error)) from error
     sys.stdout.write(json_text(replay_document(found)) if output == "json" else replay_text(found))
     if found.unheard:
         click.echo("clusters that speak through refs of their own stayed as they were: no history has that", err=True)

@@ -104,20 +104,11 @@ class Supposed:
 
 def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
     """A file of the work tree stands at its own path; one from elsewhere in place of the objects that are in it."""
-    from muster.fleet.files import read_file
-    from muster.fleet.reading import Reading
-    from muster.model.source import Layer, SourceFile
-
     data = file.read_bytes()
     if root is not None and file.resolve().is_relative_to(root.resolve()):
         supposition.edit(file.resolve().relative_to(root.resolve()).as_posix(), data)
-        return
-    reading = Reading()
-    read_file(reading, SourceFile(file.name, "", lambda: data), Layer.INPUT)
-    if reading.findings:
-        found = reading.findings[0]
-        raise click.UsageError(f"{found.file}:{found.line}:{found.column}: {found.message}")
-    supposition.put(file.name, data, [part.id for part in reading.parts])
+    else:
+        supposition.put(file.name, data)
 
 
 def _one(supposition: "Supposition", target: str) -> "ObjectId":

@@ -76,7 +76,7 @@ class DecidedPart(Part[Question]):
             held=tuple(held for summary in known for held in summary.held),
             wakes=rest_wakes(self.state, self.chosen),
             published=self.question.remembered.memory,
-            witness=self.question.witness,
+            witness=None if files else self.question.witness,  # of the first pass, which is what is told
         )
         run = decide(whole, self.question.now.astimezone(UTC).replace(microsecond=0), restless, self.question.decided)
         return replace(run, fleet=replace(run.fleet, findings=tuple(self.with_the_others(run.fleet))))

@@ -36,10 +36,15 @@ Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 def settle(
     snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None
 ) -> Settled:
-    """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times."""
+    """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times.
+
+    A `witness` is told of the first pass.
+    """
 
     def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
-        return evaluate_snapshot(Overlay(snapshot, files) if files else snapshot, now, published, restless, witness)
+        return evaluate_snapshot(
+            Overlay(snapshot, files) if files else snapshot, now, published, restless, None if files else witness
+        )
 
     return settle_by(evaluate)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 
+from muster.model.ids import ObjectId
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
 
@@ -10,6 +11,11 @@ from muster.yamlio.emitter import emit
 def yaml_stream(trees: Iterable[Tree]) -> str:
     """Return YAML documents, separated by `---`."""
     return "---\n".join(emit(tree) for tree in trees)
+
+
+def object_document(id_: ObjectId) -> dict[str, Tree]:
+    """Return how documents name an object."""
+    return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
 
 
 def json_text(tree: Tree) -> str:

@@ -10,6 +10,7 @@ from muster.engine.explained import Asked, Explained, Explanation, Read
 from muster.model.source import Place
 from muster.model.times import age, format_duration, format_time
 from muster.model.tree import Tree
+from muster.output.documents import object_document
 from muster.output.findings import printable
 from muster.output.table import table_text
 
@@ -121,9 +122,8 @@ def _scores(one: Why) -> str:
 
 def explanation_document(found: Explanation, told: Told) -> Tree:
     """Return an explanation as data: the same content."""
-    id_ = found.object
     return {
-        "object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name},
+        "object": object_document(found.object),
         "now": format_time(found.now),
         "fields": [_field_document(one, told) for one in found.fields],
         "choices": [

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from muster.engine.changes import summary
 from muster.engine.moment import Moment
-from muster.model.ids import ObjectId
 from muster.model.times import format_duration, format_time
 from muster.model.tree import Tree
+from muster.output.documents import object_document
 from muster.output.findings import printable
 
 
@@ -38,15 +38,22 @@ def moment_document(moment: Moment) -> Tree:
         "at": format_time(moment.at),
         "summary": summary(moment.changes),
         "changes": [
-            {**_object(change.object), "field": change.field, "before": change.before, "after": change.after,
-             "note": change.note, "rule": change.source}
+            {
+                "object": object_document(change.object),
+                "field": change.field,
+                "before": change.before,
+                "after": change.after,
+                "note": change.note,
+                "rule": change.source,
+            }
             for change in moment.changes
         ],
-        "held": [{**_object(held.object), "effect": held.effect, "reason": held.reason} for held in moment.held],
-        "released": [{**_object(id_), "effect": effect} for id_, effect in moment.released],
-        "pulses": [{**_object(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses],
-    }  # fmt: skip
-
-
-def _object(id_: ObjectId) -> dict[str, Tree]:
-    return {"object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}}
+        "held": [
+            {"object": object_document(held.object), "effect": held.effect, "reason": held.reason}
+            for held in moment.held
+        ],
+        "released": [{"object": object_document(id_), "effect": effect} for id_, effect in moment.released],
+        "pulses": [
+            {"object": object_document(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses
+        ],
+    }

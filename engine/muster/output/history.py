@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from muster.engine.past import ObjectHistory, Transition
 from muster.model.times import format_duration, format_time
 from muster.model.tree import Tree
+from muster.output.documents import object_document
 from muster.output.findings import printable
 
 
@@ -36,9 +37,8 @@ def _told(one: Transition) -> str:
 
 def history_document(found: ObjectHistory) -> Tree:
     """Return the same as data."""
-    id_ = found.object
     return {
-        "object": {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name},
+        "object": object_document(found.object),
         "since": format_time(found.since),
         "until": format_time(found.until),
         "begins": None if found.begins is None else format_time(found.begins),

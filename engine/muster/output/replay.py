@@ -3,6 +3,7 @@
 from muster.engine.replayed import Replayed
 from muster.model.times import format_time
 from muster.model.tree import Tree
+from muster.output.documents import object_document
 from muster.output.table import table_text
 
 
@@ -28,8 +29,7 @@ def replay_document(found: Replayed) -> Tree:
         "unheard": found.unheard,
         "differences": [
             {
-                "object": {"group": d.object.group, "kind": d.object.kind, "namespace": d.object.namespace,
-                           "name": d.object.name},
+                "object": object_document(d.object),
                 "field": d.field, "since": format_time(d.since), "until": format_time(d.until) if d.until else None,
                 "committed": d.committed or None, "replayed": d.replayed or None,
             }
