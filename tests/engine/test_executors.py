@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,35 +88,73 @@ class Given(Workers):
         return self.these
 
 
-@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL, signal.SIGINT))
-def test_workers_end_with_whoever_started_them(tmp_path: Path, number: signal.Signals) -> None:
-    script = (
-        "import sys; from functools import partial; from pathlib import Path\n"
-        "from datetime import datetime, UTC\n"
-        "from muster.engine.executors import Processes\n"
-        "from muster.engine.shard import Common, Shard\n"
-        "from tests.engine.test_executors import sleeping\n"
-        "shard = Shard(Common('', None, datetime.now(UTC), (), True, True, True), (), ())\n"
-        "if __name__ == '__main__':\n"
-        "    with Processes(2, decide=partial(sleeping, Path(sys.argv[1]))) as found:\n"
-        "        list(found.decide([shard] * 9))\n"
-    )
-    (tmp_path / "script.py").write_text(script)
-    pids = tmp_path / "pids"
+#: A program that has two workers sleep, and one that is interrupted in starting them: the second is at work, and not on
+#: the pool's list yet.
+SCRIPT = """
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, UTC
+from functools import partial
+from pathlib import Path
+from muster.engine.executors import Processes
+from muster.engine.shard import Common, Shard
+from tests.engine.test_executors import sleeping
+shard = Shard(Common('', None, datetime.now(UTC), (), True, True, True), (), ())
+"""
+RUN = """
+if __name__ == '__main__':
+    with Processes(2, decide=partial(sleeping, Path(sys.argv[1]))) as found:
+        list(found.decide([shard] * 9))
+"""
+INTERRUPTED = """
+spawn = ProcessPoolExecutor._spawn_process
+def interrupted(pool):
+    spawn(pool)
+    if len(pool._processes) == 2:
+        while len(list(Path(sys.argv[1]).iterdir())) < 2:
+            time.sleep(0.05)
+        pool._processes.popitem()
+        raise KeyboardInterrupt
+ProcessPoolExecutor._spawn_process = interrupted
+"""
+
+
+@contextmanager
+def started(folder: Path, script: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Run a script; yield the process, and the folder in which its workers leave their ids."""
+    (folder / "script.py").write_text(script)
+    pids = folder / "pids"
     pids.mkdir()
-    root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        [sys.executable, str(tmp_path / "script.py"), str(pids)], env={**os.environ, "PYTHONPATH": str(root)},
-        stderr=subprocess.DEVNULL,
+        [sys.executable, str(folder / "script.py"), str(pids)], stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     try:
-        assert _soon(lambda: len(list(pids.iterdir())) == 2), "both are at work"
-        process.send_signal(number)
-        assert process.wait(20)
-        assert _soon(lambda: not any(map(_lives, (int(file.name) for file in pids.iterdir()))))
+        yield process, pids
     finally:
         process.kill()
         process.wait()
+
+
+def _all_ended(pids: Path) -> bool:
+    return not any(map(_lives, (int(file.name) for file in pids.iterdir())))
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL, signal.SIGINT))
+def test_workers_end_with_whoever_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    with started(tmp_path, SCRIPT + RUN) as (process, pids):
+        assert _soon(lambda: len(list(pids.iterdir())) == 2), "both are at work"
+        process.send_signal(number)
+        assert process.wait(20)
+        assert _soon(lambda: _all_ended(pids))
+
+
+def test_so_does_one_in_whose_start_it_was_interrupted(tmp_path: Path) -> None:
+    """Else whoever ends waits for that worker, which waits for it to end."""
+    with started(tmp_path, SCRIPT + INTERRUPTED + RUN) as (process, pids):
+        assert process.wait(20)
+        assert _soon(lambda: _all_ended(pids))
 
 
 def _soon(holds: Callable[[], bool]) -> bool:

@@ -64,6 +64,7 @@ class Processes:
     def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
         self._count, self._cache, self._decide = count, cache, decide
         self._pool: ProcessPoolExecutor | None = None
+        self._others: frozenset[int | None] = frozenset()
         self._minds_terms = False
 
     def __enter__(self) -> Self:
@@ -118,6 +119,7 @@ class Processes:
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         context.set_forkserver_preload([__name__])
+        self._others = frozenset(process.pid for process in multiprocessing.active_children())
         self._pool = ProcessPoolExecutor(self._count, context, _begin, (self._cache,))
         return self._pool.submit(self._decide, shard)
 
@@ -126,8 +128,11 @@ class Processes:
         if pool is None:
             return
         if at_once:
-            for process in list((pool._processes or {}).values()):
-                process.kill()
+            # Not only those on the pool's list: one in whose start this process was interrupted is on none, and at its
+            # end this process would wait for it.
+            for process in multiprocessing.active_children():
+                if process.pid not in self._others:
+                    process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
