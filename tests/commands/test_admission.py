@@ -60,14 +60,14 @@ def fleet(tmp_path: Path) -> Repo:
 
 
 def test_a_violation_is_refused_wherever_it_is_met(fleet: Repo, muster: Run) -> None:
-    assert muster("validate", "--repo", fleet.path) == (0, "", "2 objects, no findings\n")
+    assert muster("validate", "--repo", fleet.path) == (0, "2 objects, no findings\n", "")
     fleet.write("apps/web.yaml", deployment(9))
     told = "apps/web.yaml:3:12: error MUS320: too many"
-    code, _, err = muster("validate", "--repo", fleet.path)
-    assert (code, told in err) == (1, True)
+    code, out, _ = muster("validate", "--repo", fleet.path)
+    assert (code, told in out) == (1, True)
     fleet.git("add", ".")
-    code, _, err = muster("validate", "--repo", fleet.path, "--staged", "--touched")
-    assert (code, told in err) == (1, True)
+    code, out, _ = muster("validate", "--repo", fleet.path, "--staged", "--touched")
+    assert (code, told in out) == (1, True)
     fleet.commit({"clusters/a.yaml": CLUSTER})
     code, _, err = muster("plan", "--repo", fleet.path)
     assert (code, told in err) == (1, True)
@@ -89,13 +89,13 @@ spec: {hubAcceptsClient: true}
 
 def test_changes_and_removals(fleet: Repo, muster: Run) -> None:
     fleet.write("apps/web.yaml", deployment(2))
-    assert "never fewer" in muster("validate", "--repo", fleet.path)[2]
+    assert "never fewer" in muster("validate", "--repo", fleet.path)[1]
     fleet.commit({"apps/web.yaml": deployment(4, "{keep: 'yes'}")})
     fleet.git("rm", "-q", "apps/web.yaml")
     told = "Deployment/default/web cannot be removed: this one is kept"
     for options in ((), ("--staged",), ("--staged", "--touched")):
-        code, _, err = muster("validate", "--repo", fleet.path, *options)
-        assert (code, told in err) == (1, True), options
+        code, out, _ = muster("validate", "--repo", fleet.path, *options)
+        assert (code, told in out) == (1, True), options
 
 
 def test_moving_a_file_removes_nothing_and_a_broken_file_neither(fleet: Repo, muster: Run) -> None:
@@ -104,7 +104,7 @@ def test_moving_a_file_removes_nothing_and_a_broken_file_neither(fleet: Repo, mu
     assert muster("validate", "--repo", fleet.path)[0] == 0
     fleet.git("mv", "elsewhere.yaml", "apps.yaml")
     fleet.write("apps.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web\n")
-    assert "cannot be removed" not in muster("validate", "--repo", fleet.path)[2]
+    assert "cannot be removed" not in muster("validate", "--repo", fleet.path)[1]
 
 
 def commit_as(repo: Repo, mail: str, files: dict[str, str]) -> None:
@@ -120,17 +120,17 @@ def test_who_asks_is_who_changed_the_file_last(fleet: Repo, muster: Run, monkeyp
     )
     assert muster("validate", "--repo", fleet.path, "--rev", "HEAD")[0] == 0
     commit_as(fleet, "bob@example.com", {"b.yaml": deployment(2, name="b"), "note.txt": "n"})
-    code, _, err = muster("validate", "--repo", fleet.path, "--rev", "HEAD")
-    assert (code, err.count("MUS320")) == (1, 1)
-    assert "b.yaml:3:12: error MUS320: not by bob@example.com" in err
+    code, out, _ = muster("validate", "--repo", fleet.path, "--rev", "HEAD")
+    assert (code, out.count("MUS320")) == (1, 1)
+    assert "b.yaml:3:12: error MUS320: not by bob@example.com" in out
     assert "not by bob@example.com" in muster("reconcile", "--repo", fleet.path)[2]
     # What is not committed is written by whoever works here, and only that.
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "alice@example.com")
     fleet.write("b.yaml", deployment(3, name="b"))
     assert muster("validate", "--repo", fleet.path)[0] == 0
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "carol@example.com")
-    err = muster("validate", "--repo", fleet.path)[2]
-    assert (err.count("MUS320"), "not by carol@example.com" in err) == (1, True)
+    out = muster("validate", "--repo", fleet.path)[1]
+    assert (out.count("MUS320"), "not by carol@example.com" in out) == (1, True)
 
 
 def test_nobody_is_known_outside_of_git_nor_before_a_shallow_clone_begins(
@@ -140,13 +140,13 @@ def test_nobody_is_known_outside_of_git_nor_before_a_shallow_clone_begins(
     commit_as(fleet, "bob@example.com", {"note.txt": "n"})
     shallow = tmp_path / "shallow"
     fleet.git("clone", "-q", "--depth=1", f"file://{fleet.path}", str(shallow))
-    err = muster("validate", "--repo", shallow, "--rev", "HEAD")[2]
-    assert "error MUS320: not by\n" in err
+    out = muster("validate", "--repo", shallow, "--rev", "HEAD")[1]
+    assert "error MUS320: not by\n" in out
     plain = tmp_path / "plain"
     plain.mkdir()
     for name in ("policy.yaml", "apps/web.yaml"):
         (plain / Path(name).name).write_text((fleet.path / name).read_text())
-    assert "error MUS320: not by\n" in muster("validate", "--repo", plain)[2]
+    assert "error MUS320: not by\n" in muster("validate", "--repo", plain)[1]
 
 
 def test_an_agents_config_map_is_no_parameter(fleet: Repo, muster: Run) -> None:
@@ -160,9 +160,9 @@ def test_an_agents_config_map_is_no_parameter(fleet: Repo, muster: Run) -> None:
     given = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limit, namespace: rules}\ndata: {max: '5'}\n"
     fleet.commit({"policy.yaml": text, "clusters/a.yaml": CLUSTER})
     fleet.commit_to("refs/heads/agents/a", {"limit.yaml": given})
-    assert "no object matches spec.paramRef" in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[2]
+    assert "no object matches spec.paramRef" in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[1]
     fleet.commit({"limit.yaml": given})
-    assert "MUS320" not in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[2]
+    assert "MUS320" not in muster("validate", "--repo", fleet.path, "--rev", "HEAD")[1]
 
 
 def test_an_edit_by_a_command_is_its_users(fleet: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_a_definition_may_go_with_its_objects(fleet: Repo, muster: Run) -> None:
     ox = "apiVersion: example.com/v1\nkind: Ox\nmetadata: {name: a, labels: {keep: 'yes'}}\nspec: {replicas: 1}\n"
     fleet.commit({"policy.yaml": text, "crd.yaml": definition, "ox.yaml": ox})
     fleet.git("rm", "-q", "crd.yaml", "ox.yaml")
-    assert "Ox/default/a cannot be removed: this one is kept" in muster("validate", "--repo", fleet.path)[2]
+    assert "Ox/default/a cannot be removed: this one is kept" in muster("validate", "--repo", fleet.path)[1]
 
 
 def test_a_rule_that_is_committed_answers_for_what_it_refuses(fleet: Repo, muster: Run) -> None:
@@ -206,8 +206,8 @@ def test_a_rule_that_is_committed_answers_for_what_it_refuses(fleet: Repo, muste
     ):
         fleet.write(path, after)
         fleet.git("add", path)
-        code, _, err = muster("validate", "--repo", fleet.path, "--staged", "--touched")
-        assert (code, "apps/web.yaml:3:12: error MUS320: too many" in err) == (1, True), path
+        code, out, _ = muster("validate", "--repo", fleet.path, "--staged", "--touched")
+        assert (code, "apps/web.yaml:3:12: error MUS320: too many" in out) == (1, True), path
         fleet.write(path, before)
         fleet.git("add", path)
     fleet.commit({"limit.yaml": limit.replace("5", "2"), "space.yaml": space.replace("gold", "tin")})
@@ -218,4 +218,4 @@ def test_a_rule_that_is_committed_answers_for_what_it_refuses(fleet: Repo, muste
     fleet.commit({"space.yaml": space})
     fleet.write("other.yaml", deployment(1, name="other"))
     fleet.git("add", ".")
-    assert muster("validate", "--repo", fleet.path, "--staged", "--touched") == (0, "", "2 objects, no findings\n")
+    assert muster("validate", "--repo", fleet.path, "--staged", "--touched") == (0, "2 objects, no findings\n", "")

@@ -125,9 +125,9 @@ def test_validate_shows_what_these_files_answer_for(
     repo.write("clusters/b/cluster.yaml", bad)
     monkeypatch.chdir(repo.path)
     assert muster("validate", "clusters/a/cluster.yaml")[0] == exits.FINE
-    code, _, err = muster("validate", "clusters/b/cluster.yaml")
+    code, out, _ = muster("validate", "clusters/b/cluster.yaml")
     assert code == exits.FINDINGS
-    assert "clusters/b/cluster.yaml:5:8: error MUS201: unknown field spec.hubAcceptClient" in err
+    assert "clusters/b/cluster.yaml:5:8: error MUS201: unknown field spec.hubAcceptClient" in out
     assert muster("validate", "--staged")[0] == exits.FINE
     assert muster("validate")[0] == exits.FINDINGS
     found = json.loads(muster("validate", "-o", "json")[1])

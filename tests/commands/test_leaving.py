@@ -79,8 +79,8 @@ def test_a_cluster_whose_file_is_deleted_is_gone_while_its_agent_speaks(
     for _ in range(3):
         assert clusters(repo, muster) == []
         beat(repo)
-    code, _, err = muster("validate", "--repo", repo.path, "--rev", "HEAD")
-    assert (code, "ManagedCluster/a was removed from the fleet, and its agent still speaks" in err) == (0, True)
+    code, out, _ = muster("validate", "--repo", repo.path, "--rev", "HEAD")
+    assert (code, "ManagedCluster/a was removed from the fleet, and its agent still speaks" in out) == (0, True)
     assert muster("accept", "--clusters", "a", "--repo", repo.path)[0] == 0
     assert clusters(repo, muster) == [["a", "yes"]]
     assert "removed" not in repo.git("grep", "-h", "", "HEAD", "--", "derived")
@@ -128,8 +128,8 @@ def test_accepting_a_cluster_approves_the_request_that_was_seen_and_no_other(
     assert approved(repo, muster) == "MusterAccept"
     assert muster("accept", "--clusters", "a", "--repo", repo.path)[1].startswith("nothing to do")
     beat(repo)
-    code, _, err = muster("validate", "--repo", repo.path, "--rev", "HEAD")
-    assert (code, "error" in err) == (0, False), "the request went, the word about it is only idle"
+    code, out, _ = muster("validate", "--repo", repo.path, "--rev", "HEAD")
+    assert (code, "error" in out) == (0, False), "the request went, the word about it is only idle"
 
 
 @needs_openssl

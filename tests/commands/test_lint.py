@@ -11,7 +11,7 @@ from tests.support.living import REMEDY, cluster
 def test_what_it_prints_and_how_it_ends(muster: Run, tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"a.yaml": cluster("a")})
-    assert muster("lint", "--repo", repo.path) == (0, "", "nothing to say\n")
+    assert muster("lint", "--repo", repo.path) == (0, "nothing to say\n", "")
     repo.commit({"r.yaml": REMEDY.replace("ConditionAvailable", "ConditionAvailabel")})
     code, out, _ = muster("lint", "--repo", repo.path)
     assert code == 1

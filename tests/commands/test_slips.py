@@ -162,16 +162,16 @@ def test_a_slip_is_an_error_and_removes_nothing(name: str, repo: Repo, muster: R
     stood = repo.git("rev-parse", "HEAD:derived")
     for path, text in edit.items():
         repo.write(path, text)
-    code, _, err = muster("validate", "--repo", repo.path)
-    assert code == 1, f"the work tree: {err}"
-    assert told in err
+    code, out, _ = muster("validate", "--repo", repo.path)
+    assert code == 1, f"the work tree: {out}"
+    assert told in out
     code, out, err = muster("plan", "--worktree", "--repo", repo.path, "--now", NOW)
     assert code == 1
     assert "Nothing to do." in out
     repo.git("add", "--all")
-    code, _, err = muster("validate", "--staged", "--touched", "--repo", repo.path)
-    assert code == 1, f"the hook: {err}"
-    assert told in err
+    code, out, _ = muster("validate", "--staged", "--touched", "--repo", repo.path)
+    assert code == 1, f"the hook: {out}"
+    assert told in out
     repo.commit({})
     bare = tmp_path / "bare.git"
     repo.git("clone", "--quiet", "--bare", str(repo.path), str(bare))
@@ -306,8 +306,8 @@ def test_without_a_history_an_empty_file_may_have_held_anything(repo: Repo, must
 ])  # fmt: skip
 def test_what_is_another_programs_is_no_slip(document: str, repo: Repo, muster: Run) -> None:
     repo.commit({"elsewhere/other.yaml": document})
-    code, _, err = muster("validate", "--repo", repo.path)
-    assert (code, "error" in err) == (0, False), err
+    code, out, _ = muster("validate", "--repo", repo.path)
+    assert (code, "error" in out) == (0, False), out
 
 
 REQUEST = f"apiVersion: {OCM}/v1\nkind: ManagedCluster\nmetadata: {{name: a}}\nspec: {{hubAcceptsClient: false}}\n"

@@ -50,18 +50,18 @@ def fleet(tmp_path: Path) -> Repo:
 def test_the_work_tree_is_compared_with_head(fleet: Repo, muster: Run) -> None:
     assert muster("validate", "--repo", fleet.path)[0] == 0
     fleet.write("a.yaml", cluster("us"))
-    code, _, err = muster("validate", "--repo", fleet.path)
+    code, out, _ = muster("validate", "--repo", fleet.path)
     assert code == 1
-    assert "a cluster does not move" in err
+    assert "a cluster does not move" in out
 
 
 def test_what_is_staged_is_compared_with_head(fleet: Repo, muster: Run) -> None:
     fleet.write("a.yaml", cluster("us"))
     assert muster("validate", "--repo", fleet.path, "--staged")[0] == 0
     fleet.git("add", "a.yaml")
-    code, _, err = muster("validate", "--repo", fleet.path, "--staged", "a.yaml")
+    code, out, _ = muster("validate", "--repo", fleet.path, "--staged", "a.yaml")
     assert code == 1
-    assert "a cluster does not move" in err
+    assert "a cluster does not move" in out
 
 
 def test_a_revision_is_compared_with_its_parent_or_the_base_that_is_named(fleet: Repo, muster: Run) -> None:
@@ -76,9 +76,9 @@ def test_a_revision_is_compared_with_its_parent_or_the_base_that_is_named(fleet:
 
 def test_removing_a_file_deletes_its_object(fleet: Repo, muster: Run) -> None:
     (fleet.path / "a.yaml").unlink()
-    code, _, err = muster("validate", "--repo", fleet.path)
+    code, out, _ = muster("validate", "--repo", fleet.path)
     assert code == 1
-    assert "ManagedCluster/a cannot be removed: deny a first" in err
+    assert "ManagedCluster/a cannot be removed: deny a first" in out
     fleet.commit({"a.yaml": cluster("eu", accepted=False)})
     (fleet.path / "a.yaml").unlink()
     assert muster("validate", "--repo", fleet.path)[0] == 0
@@ -94,6 +94,6 @@ def test_a_cluster_that_is_being_removed_is_not_accepted_again(fleet: Repo, must
     fleet.commit({"a.yaml": cluster("eu", accepted=False)})
     text = cluster("eu").replace("{name: a,", '{name: a, deletionTimestamp: "2026-01-01T00:00:00Z",')
     fleet.write("a.yaml", text)
-    code, _, err = muster("validate", "--repo", fleet.path)
+    code, out, _ = muster("validate", "--repo", fleet.path)
     assert code == 1
-    assert 'cluster namespace "a" is terminating' in err
+    assert 'cluster namespace "a" is terminating' in out

@@ -49,7 +49,7 @@ def test_a_kind(copy: Path) -> None:
     tuesday = copy / "fleet/tuesday.yaml"
     tuesday.write_text(OBJECT)
     done = muster(copy, "validate")
-    assert (done.returncode, done.stderr) == (0, "1 object, no findings\n")
+    assert (done.returncode, done.stdout) == (0, "1 object, no findings\n")
     assert "tuesday" in muster(copy, "get", "maintenance", "--worktree").stdout
     tuesday.write_text(OBJECT.replace("start", "strat"))
     done = muster(copy, "validate")

@@ -47,10 +47,10 @@ def test_shards_switch_in_one_commit_of_renames(tmp_path: Path, muster: Run) -> 
 def test_a_number_of_shards_that_is_none_is_refused(tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     repo.commit({"fleet.yaml": sharded(64)})
-    code, _, err = muster("validate", "--repo", repo.path)
+    code, out, _ = muster("validate", "--repo", repo.path)
     assert code == 1
-    assert "fleet.yaml:4:18: error MUS203: spec.derived.shards cannot be 64" in err
-    assert "one of: 1, 16, 256, 4096" in err
+    assert "fleet.yaml:4:18: error MUS203: spec.derived.shards cannot be 64" in out
+    assert "one of: 1, 16, 256, 4096" in out
 
 
 @pytest.mark.parametrize("name", ["a" * 250, "a" * 251, "a" * 253, "con", "nul.eu", "com1"])

@@ -389,8 +389,8 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
     checkout.write("clusters/n/cluster.yaml", cluster("n"))
     checkout.git("add", "--all")
     for options in (("--staged",), ("--staged", "--touched"), ()):
-        code, _, err = muster("validate", "--repo", checkout.path, *options)
-        assert (code, "MUS420" in err) == (exits.FINE, False), err
+        code, out, _ = muster("validate", "--repo", checkout.path, *options)
+        assert (code, "MUS420" in out) == (exits.FINE, False), out
     assert muster("plan", "--repo", hub.clone("other", *DEPTH).path, "--now", NOW)[1].startswith("Nothing to do.")
     hub.retire("s")
     code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", NOW)

@@ -88,8 +88,8 @@ def test_a_work_tree_says_what_its_commit_will_say(tmp_path: Path, muster: Run) 
     repo.commit({".gitattributes": "a.yaml working-tree-encoding=UTF-16\n"})
     repo.write("a.yaml", cluster("a").encode("utf-16"))
     repo.write("b.yaml", cluster("b").replace("\n", "\r\n").encode())
-    code, _, err = muster("validate", "--repo", repo.path)
-    assert (code, err) == (0, "2 objects, no findings\n")
+    code, out, _ = muster("validate", "--repo", repo.path)
+    assert (code, out) == (0, "2 objects, no findings\n")
     before = muster("plan", "--worktree", "--repo", repo.path, *NOW)
     repo.git("add", "--all")
     assert muster("validate", "--staged", "--repo", repo.path)[0] == 0
@@ -118,7 +118,7 @@ def test_the_work_tree_is_seen_through_the_filter(tmp_path: Path, muster: Run) -
     repo.git("config", "filter.store.clean", f"cat > /dev/null; cat '{pointer}'")
     repo.write(".gitattributes", "a.yaml filter=store\n")
     repo.write("a.yaml", cluster("a"))
-    assert "a.yaml:1:1: error MUS130" in muster("validate", "--repo", repo.path)[2]
+    assert "a.yaml:1:1: error MUS130" in muster("validate", "--repo", repo.path)[1]
 
 
 def test_a_filter_on_derived_files_is_named(tmp_path: Path, muster: Run) -> None:
@@ -144,8 +144,8 @@ def test_a_filter_that_fails_leaves_its_file_unread(tmp_path: Path, muster: Run)
     repo.git("config", "filter.bad.required", "true")
     repo.write(".gitattributes", "[ab].yaml filter=bad\n")
     repo.write("a.yaml", cluster("a"))
-    _, _, err = muster("validate", "--repo", repo.path)
-    assert [line.partition(":")[0] for line in err.splitlines() if "clean filter 'bad' failed" in line] == [
+    _, out, _ = muster("validate", "--repo", repo.path)
+    assert [line.partition(":")[0] for line in out.splitlines() if "clean filter 'bad' failed" in line] == [
         "a.yaml",
         "b.yaml",
     ]
@@ -188,5 +188,5 @@ def test_a_fleet_in_a_folder_is_read_as_git_would_store_it(tmp_path: Path, muste
     repo.commit({".gitattributes": "fleet/a.yaml working-tree-encoding=UTF-16\n", "fleet/fleet.yaml": ""})
     repo.write("fleet/a.yaml", cluster("a").encode("utf-16"))
     repo.write('fleet/"b.yaml', cluster("b").replace("\n", "\r\n"))
-    code, _, err = muster("validate", "--repo", repo.path / "fleet")
-    assert (code, err) == (0, "2 objects, no findings\n")
+    code, out, _ = muster("validate", "--repo", repo.path / "fleet")
+    assert (code, out) == (0, "2 objects, no findings\n")

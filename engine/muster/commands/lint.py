@@ -33,5 +33,5 @@ def command(repo: Path, rev: str | None, output: str) -> int:
     elif found:
         sys.stdout.write(f"{findings_text(found)}\n{tally(found)}\n")
     else:
-        click.echo("nothing to say", err=True)
+        click.echo("nothing to say")
     return int(bool(found))

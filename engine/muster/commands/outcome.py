@@ -1,4 +1,5 @@
-"""How commands end: findings on standard error, and the exit code that they mean.
+"""How commands end: findings on standard error, or on standard output where they are what was asked for, and the exit
+code that they mean.
 
 A fault of ours that was caught on the way exits like one that was not: with 3. What it did not touch is done.
 """
@@ -11,16 +12,17 @@ from muster.commands.exits import FAULT
 from muster.model.finding import Finding, Severity
 
 
-def report(findings: Sequence[Finding], *, quiet: bool = False) -> int:
-    """Print findings on standard error unless `quiet`; return 3 for a fault of ours, 1 for any other error, else 0."""
+def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True) -> int:
+    """Print findings unless `quiet`, on standard error or (not `err`) output; return 3 for a fault of ours, 1 for any
+    other error, else 0."""
     if not findings:
         return 0
     from muster.fleet.faults import is_fault
     from muster.output.findings import findings_text, tally
 
     if not quiet:
-        click.echo(findings_text(findings), err=True)
-        click.echo(tally(findings), err=True)
+        click.echo(findings_text(findings), err=err)
+        click.echo(tally(findings), err=err)
     if any(map(is_fault, findings)):
         return FAULT
     return int(any(found.severity is Severity.ERROR for found in findings))

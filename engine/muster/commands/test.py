@@ -65,7 +65,8 @@ def command(
         click.echo(f"{'FAILED' if result.failures else 'passed'}  {name}")
         for failure in result.failures:
             click.echo(f"  {result.place}: {failure}")
-    code = report([found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"])
+    unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
+    code = report(unsound, err=False)
     if not results:
         click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
         return 1

@@ -69,10 +69,9 @@ def command(
 
         sys.stdout.write(REPORTS[output](findings))
         return report(findings, quiet=True)
-    code = report(findings)
     if not findings:
-        click.echo(f"{count} object{'' if count == 1 else 's'}, no findings", err=True)
-    return code
+        click.echo(f"{count} object{'' if count == 1 else 's'}, no findings")
+    return report(findings, err=False)
 
 
 @dataclass(frozen=True, slots=True)
