@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide import taints
 from muster.decide.allowance import Allowance, Holding, holdings
 from muster.decide.context import Context
 from muster.decide.population import fleet_id, headline, kept_clusters, population, sound_override
 from muster.decide.removals import EFFECT, held_removals
+from muster.decide.taint_keys import DISRUPTIVE, taints_by_key
 from muster.decide.transitions import condition
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
@@ -70,9 +70,7 @@ def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
     keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
     for obj in kept_clusters(fleet):
         body = fleet.previous.get(obj.id)
-        standing = {
-            key for key in taints.taints_by_key(obj.kind, body) if key[1] in taints.DISRUPTIVE and key[:2] in keys
-        }
+        standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
         waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
         if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):

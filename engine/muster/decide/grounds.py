@@ -8,14 +8,21 @@ another Remedy, which decides anew.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from muster.decide.doubt import Doubt
 from muster.decide.generations import spec_digest
+from muster.fleet.view import View
 from muster.model.decision import Path
+from muster.model.ids import ObjectId
 from muster.model.tree import Tree, mappings_at
 from muster.policy.remedies import Remedy
 
 GROUNDS: Path = ("status", "muster", "grounds")
+ORIGINS: Path = ("status", "muster", "remedies")
+
+#: An action and the name of the Remedy that asks for it.
+Pair: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +88,9 @@ def in_doubt(remedy: Remedy, before: Ground | None, doubt: Doubt) -> frozenset[s
         return frozenset()
     types = frozenset(match.type for match in remedy.matches) if before.matches is None else before.matches
     return frozenset(type_ for type_ in types if doubt.covers(type_) and not remedy.of_silence(type_))
+
+
+def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
+    """The actions of the last run, each with its Remedy."""
+    known = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
+    return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in known)

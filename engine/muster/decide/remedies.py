@@ -11,35 +11,40 @@ action is a disruptive effect, which a budget may hold.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeAlias
 
 from muster import cel
 from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubt, Doubts, conditions_of, watch
 from muster.decide.failures import Failed, Failures, PolicyFailure
-from muster.decide.grounds import GROUNDS, Ground, digest_of, entries, grounds_before, in_doubt, matched
+from muster.decide.grounds import (
+    GROUNDS,
+    ORIGINS,
+    Ground,
+    Pair,
+    digest_of,
+    entries,
+    grounds_before,
+    in_doubt,
+    matched,
+    pairs_before,
+)
 from muster.decide.population import in_service
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
-from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, REMEDY
-from muster.model.tree import Tree, dig, mappings_at
+from muster.model.tree import Tree, dig
 from muster.policy.lazy import Variables
 from muster.policy.remedies import Remedy
 from muster.policy.scopes import Scopes
 
 ACTIONS: Path = ("status", "remedyActions")
-ORIGINS: Path = ("status", "muster", "remedies")
 
 _MOST_NAMED = 10
 _BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for anything")
 _KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
-
-#: An action and the name of the Remedy that asks for it.
-Pair: TypeAlias = tuple[str, str]
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Failed | Finding]:
@@ -295,12 +300,6 @@ def _because(pairs: Iterable[Pair], wish: Wish) -> Because:
     silent = ", ".join(sorted(wish.doubtful))
     text = f"nothing new is known of {silent}, so what stands because of it stays until there is news" if silent else ""
     return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), text)
-
-
-def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
-    """The actions of the last run, each with its Remedy."""
-    entries = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
-    return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
 
 
 def _texts(value: Tree) -> list[str]:

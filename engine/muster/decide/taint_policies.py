@@ -16,7 +16,7 @@ from datetime import datetime
 from muster.decide.allowance import EVERYTHING, Allowance
 from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubts
-from muster.decide.taints import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
+from muster.decide.taint_keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

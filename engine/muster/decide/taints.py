@@ -12,7 +12,7 @@ are, says itself what silence means. Of the others `status.muster.taints` says w
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias, cast
+from typing import cast
 
 from muster import cel
 from muster.decide.allowance import Allowance
@@ -21,13 +21,14 @@ from muster.decide.context import Context, Disruption
 from muster.decide.doubt import Doubts, Watched, watch
 from muster.decide.failures import Failed, Failures, PolicyFailure
 from muster.decide.generations import spec_digest
+from muster.decide.taint_keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY, TAINTS, Kind
+from muster.model.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from muster.policy.lazy import PolicyScope, Variables
@@ -51,11 +52,6 @@ _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 _SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
 #: Where it is remembered which policy put a taint there, and a digest of the policy.
 STANDING: Path = ("status", "muster", "taints")
-#: Effects that keep work away or move it; the others only advise.
-DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
-
-#: A taint's identity: key and effect, and on a ManagedCluster the value (empty where there is none).
-TaintKey: TypeAlias = tuple[str, ...]
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Failed | Finding]:
@@ -97,27 +93,6 @@ def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption |
 def _disrupts(decision: Decision) -> bool:
     """Whether a decision of a policy adds, or keeps, a taint that keeps work away."""
     return decision.value is not None and decision.path[2][1] in DISRUPTIVE
-
-
-def taint_key(kind: Kind, taint: Mapping[str, Tree]) -> TaintKey:
-    """Return what tells a taint from the others of a cluster of this kind."""
-    return tuple(str(taint.get(name) or "") for name in kind.list_keys.get(TAINTS, ("key", "effect")))
-
-
-def taint_fields(key: TaintKey) -> dict[str, Tree]:
-    """Return the fields that make up a key, as they are written."""
-    return {name: text for name, text in zip(("key", "effect", "value"), key, strict=False) if text}
-
-
-def taint_text(key: TaintKey) -> str:
-    """Return `dedicated:NoSelect`, or `dedicated=gpu:NoSelect`: how people write taints."""
-    name, effect, *value = key
-    return f"{name}={value[0]}:{effect}" if any(value) else f"{name}:{effect}"
-
-
-def taints_by_key(kind: Kind, body: Tree) -> Mapping[TaintKey, Tree]:
-    """Return the taints of an object, or of a derived part, by what tells them apart."""
-    return {taint_key(kind, taint): taint for taint in mappings_at(body, "spec", "taints")}
 
 
 @dataclass(frozen=True, slots=True)

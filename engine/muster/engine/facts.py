@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from muster.decide.taints import taint_key, taint_text
+from muster.decide.taint_keys import taint_key, taint_text
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
