@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.decide import conditions, kept, pipeline, taints
+from muster.decide import conditions, kept, pipeline
 from muster.decide.context import Context
 from muster.decide.placements.stage import stage as placements
+from muster.decide.wishes.taints import Taints
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.engine.settle import settle
@@ -207,13 +208,7 @@ def test_what_was_decided_before_the_fault_is_not_half_adopted(monkeypatch: pyte
     """The conditions of the cluster are decided when its taints fail: both stay as they were."""
     name = "prod-eu-1"
 
-    def planted(self: Any, scopes: Any) -> Any:
-        if self.obj.id.name == name:
-            raise KeyError(name)
-        return original(self, scopes)
-
-    original = taints._Taints.of_policies
-    monkeypatch.setattr(taints._Taints, "of_policies", planted)
+    monkeypatch.setattr(Taints, "wish", failing_for(name, Taints.wish, 1))
     run = evaluate_snapshot(example(), LATER)
     assert f"derived/managedclusters/{name}.yaml" not in run.files
     assert replace(run.fleet, findings=()).conditions(run.fleet.clusters()[0].id)

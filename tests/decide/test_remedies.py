@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.answers.memory import MemorySnapshot
-from muster.decide.remedies import Index
+from muster.decide.wishes.remedies import Index
 from muster.engine.evaluate import evaluate_snapshot
 from muster.fleet.objects import Object
 from muster.model.kinds import REMEDY

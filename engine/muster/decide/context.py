@@ -1,15 +1,17 @@
 """The context of a run: what is the same for all of its objects, and what stages tell all later ones.
 
-A local stage decides from a view, this and the instant; it looks at nothing else of the fleet. What wide stages have
-to tell every cluster are a few small values (`Broadcast`), which stand here for the stages after them.
+A local stage decides from a view, this and the instant; it looks at nothing else of the fleet. What stages have to tell
+those after them (`Broadcast`) stands here: of wide ones a few small values for every cluster, of local ones what each
+of their objects is concerned in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from muster.decide.allowance import EVERYTHING, Allowance
 from muster.decide.removals import held_removals
+from muster.decide.wish import NOTHING, Wish, Wished
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
 from muster.fleet.view import View
@@ -40,19 +42,12 @@ class LeaseFloor:
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class Disruption:
-    """On this cluster a disruptive effect is asked for, whether it stands already or not."""
-
-    object: ObjectId
-
-
 #: What is in no cluster's neighbourhood, and may be asked about by all.
 _SHARED = frozenset(
     (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET)
 )
 #: What a stage tells all stages after it; that muster fails on something, too.
-Broadcast: TypeAlias = LeaseFloor | Disruption | Allowance
+Broadcast: TypeAlias = LeaseFloor | Wished | Allowance
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,8 @@ class Context:
     `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet. `fresh`: no run has derived anything
     yet. `speaking` and `unheard`: see `muster.fleet.hearing`. `faulty`: the objects on which muster itself fails, None
     among them for a fault about no single one. `withheld`: the clusters whose removal a budget holds. `uses_adapters`:
-    whether any kind requires one, or any has reported.
+    whether any kind requires one, or any has reported. `wishes`: what is asked for on clusters; `disrupted`: those on
+    which anything disruptive is, wherever they are decided.
     """
 
     rules: InForce
@@ -77,6 +73,7 @@ class Context:
     uses_adapters: bool
     lease_floor: int = 0
     disrupted: frozenset[ObjectId] = field(default_factory=frozenset)
+    wishes: Mapping[ObjectId, Wish] = field(default_factory=dict)
     allowance: Allowance = EVERYTHING
 
     @classmethod
@@ -101,25 +98,30 @@ class Context:
     def about(self, fleet: Ruled) -> "Context":
         """Return what was told so far as the context of another fleet."""
         return replace(
-            Context.of(fleet), lease_floor=self.lease_floor, disrupted=self.disrupted, allowance=self.allowance,
-            faulty=self.faulty,
+            Context.of(fleet), lease_floor=self.lease_floor, disrupted=self.disrupted, wishes=self.wishes,
+            allowance=self.allowance, faulty=self.faulty,
         )  # fmt: skip
 
     def after(self, outcomes: Iterable[object]) -> "Context":
         """Return the context for the stages after the one that had these outcomes."""
-        context, disrupted, faulty = self, set[ObjectId](), set[ObjectId | None]()
+        context, wishes, faulty = self, dict[ObjectId, Wish](), set[ObjectId | None]()
         for outcome in outcomes:
-            if isinstance(outcome, Disruption):
-                disrupted.add(outcome.object)
+            if isinstance(outcome, Wished):
+                wishes[outcome.object] = outcome.wish
             elif isinstance(outcome, LeaseFloor):
                 context = replace(context, lease_floor=outcome.seconds)
             elif isinstance(outcome, Allowance):
                 context = replace(context, allowance=outcome)
             elif isinstance(outcome, Finding) and is_fault(outcome):
                 faulty.add(outcome.object)
-        if disrupted or faulty:
-            return replace(context, disrupted=context.disrupted | disrupted, faulty=context.faulty | faulty)
-        return context
+        if wishes:
+            disrupted = self.disrupted.union(id_ for id_, wish in wishes.items() if wish.disrupts)
+            context = replace(context, wishes=wishes, disrupted=disrupted)
+        return replace(context, faulty=self.faulty | faulty) if faulty else context
+
+    def wish(self, id_: ObjectId) -> Wish:
+        """What is asked for on a cluster."""
+        return self.wishes.get(id_, NOTHING)
 
 
 def _uses_adapters(fleet: Ruled) -> bool:

@@ -39,7 +39,6 @@ from muster.decide import (
     taints,
     traffic,
     valve,
-    wishes,
 )
 from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed, findings_of
@@ -48,6 +47,7 @@ from muster.decide.pools.stage import stage as pools
 from muster.decide.pulses.stage import stage as pulses
 from muster.decide.render import render
 from muster.decide.reports.stage import stage as reports
+from muster.decide.wishes.stage import stage as wishes
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
 from muster.fleet.view import View
@@ -100,7 +100,7 @@ STAGES: tuple[Stage, ...] = (
     Local("add-ons", add_ons.stage),
     Local("requests", requests.stage),
     Local("first day", first_day.stage),
-    Local("wishes", wishes.stage),
+    Local("wishes", wishes),
     Wide("budgets", budgets.stage),
     Local("taints", taints.stage),
     Local("taint policies", taint_policies.stage),

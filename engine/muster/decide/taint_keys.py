@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from muster.model.kinds import TAINTS, Kind
 from muster.model.tree import Tree, mappings_at
+from muster.policy.taints import TaintRule
 
 #: Effects that keep work away or move it; the others only advise.
 DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
@@ -16,6 +17,11 @@ TaintKey: TypeAlias = tuple[str, ...]
 def taint_key(kind: Kind, taint: Mapping[str, Tree]) -> TaintKey:
     """Return what tells a taint from the others of a cluster of this kind."""
     return tuple(str(taint.get(name) or "") for name in kind.list_keys.get(TAINTS, ("key", "effect")))
+
+
+def rule_key(kind: Kind, rule: TaintRule) -> TaintKey:
+    """Return what tells the taint of a policy's rule from the others of a cluster of this kind."""
+    return taint_key(kind, {"key": rule.key, "effect": rule.effect, "value": rule.value})
 
 
 def taint_fields(key: TaintKey) -> dict[str, Tree]:

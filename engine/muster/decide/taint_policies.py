@@ -2,21 +2,21 @@
 
 A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
 In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
-targets, is edited or goes. Silence takes nothing off: a condition of which nothing new is known (`muster.decide.doubt`)
-fulfils none for removing, unless that one names the status Unknown. Policies act one after the other, removing last, so
-that the newest wins. The memory of a latch is the derived file: a taint that a person deletes there is off.
+targets, is edited or goes. Which conditions hold was found out before (`muster.decide.wishes.latches`); the policies
+act one after the other, removing last, so that the newest wins. The memory of a latch is the derived file: a taint that
+a person deletes there is off.
 
 Taints that people commit are theirs: a policy cannot take those off.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.decide.allowance import EVERYTHING, Allowance
-from muster.decide.context import Context, Disruption
-from muster.decide.doubt import Doubts
+from muster.decide.context import Context
 from muster.decide.taint_keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
+from muster.decide.wish import Latching
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -32,31 +32,23 @@ _LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
-    """Decide the latching taints of every cluster."""
-    policies, doubts = context.cluster_taints, Doubts.of(view, context.rules, now)
+    """Decide the latching taints of every cluster, as far as budgets allow what is asked for."""
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
+        # What latched stays on a cluster that is being deleted, as any taint of a policy does: nothing is asked of it.
         cluster = _Cluster.of(view, obj)
-        if policies or cluster.latched:
-            # What latched stays on a cluster that is being deleted, as any taint of a policy does.
-            yield from cluster.apply(() if obj.deleting else policies, context.allowance, doubts, now)
+        yield from cluster.act(context.wish(obj.id).latches, context.allowance)
+        yield from cluster.decisions(now)
 
     yield from each(view.clusters(), latching)
 
 
-def wishes(view: View, context: Context, now: datetime) -> Iterator[Disruption | Finding]:
-    """Yield the clusters that a latching taint keeps work away from, whether it stands or is to be added."""
-    policies, doubts = context.cluster_taints, Doubts.of(view, context.rules, now)
-
-    def wished(obj: Object) -> Iterator[Disruption]:
-        cluster = _Cluster.of(view, obj)
-        if not obj.deleting and (policies or cluster.latched):
-            for _ in cluster.apply(policies, EVERYTHING, doubts, now):
-                pass
-            if any(key[1] in DISRUPTIVE for key in cluster.latched):
-                yield Disruption(obj.id)
-
-    yield from each(view.clusters(), wished)
+def would_disrupt(view: View, obj: Object, asked: Iterable[Latching]) -> bool:
+    """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
+    cluster = _Cluster.of(view, obj)
+    for _ in cluster.act(asked, EVERYTHING):
+        pass
+    return any(key[1] in DISRUPTIVE for key in cluster.latched)
 
 
 @dataclass
@@ -80,21 +72,14 @@ class _Cluster:
         }
         return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
-    def apply(
-        self, policies: tuple[ClusterTaintPolicy, ...], allowed: Allowance, doubts: Doubts, now: datetime
-    ) -> Iterator[Decision | Held]:
-        """Let the policies act in order, and yield what follows."""
-        doubt = doubts.about(self.obj)
-        statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
+    def act(self, asked: Iterable[Latching], allowed: Allowance) -> Iterator[Held]:
+        """Let the policies act in order, and yield what is held."""
         frozen = allowed.freezes(self.view, self.obj.id)
-        for policy in policies:
-            if not policy.targets(self.obj):
-                continue
-            if policy.adds(statuses):
-                yield from self._add(policy, allowed)
-            if policy.removes(statuses) and not frozen and not policy.removal_rests_on(doubt.covers):
-                self._remove(policy)
-        yield from self._decisions(now)
+        for one in asked:
+            if one.adds:
+                yield from self._add(one.policy, allowed)
+            if one.removes and not frozen:
+                self._remove(one.policy)
 
     def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
         """The policy's taints as they are told apart on this cluster, each with its value."""
@@ -129,7 +114,8 @@ class _Cluster:
                 self.added.pop(key, None)
                 self.removed[key] = policy.id.name
 
-    def _decisions(self, now: datetime) -> Iterator[Decision]:
+    def decisions(self, now: datetime) -> Iterator[Decision]:
+        """What follows."""
         for key, name in sorted(self.removed.items()):
             if self._decided(key):
                 yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))

@@ -1,0 +1,73 @@
+"""A wish: the effects that policies and Remedies ask for on one cluster, whether budgets let them happen or not.
+
+They are asked once in a run (`muster.decide.wishes`), before `budgets`, which counts whom they would disrupt. What they
+say is handed on to the stages after it, which put it into effect as far as budgets allow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from muster.decide.taint_keys import TaintKey
+from muster.model.decision import Decision
+from muster.model.ids import ObjectId
+from muster.model.tree import Tree
+from muster.policy.taint_policies import ClusterTaintPolicy
+
+if TYPE_CHECKING:
+    from muster.decide.grounds import Ground, Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Tainting:
+    """What TaintPolicies ask for; `put` is what is to be remembered of each taint that a policy put there."""
+
+    decisions: tuple[Decision, ...] = ()
+    put: Mapping[TaintKey, Tree] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Latching:
+    """What the conditions of a cluster ask of a ClusterTaintPolicy: to add its taints, or to take them off."""
+
+    policy: ClusterTaintPolicy
+    adds: bool
+    removes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What Remedies ask for: actions, each with its Remedy, and on what each Remedy stands, until when.
+
+    `standing`: the actions of the last run that Remedies could still ask for, whatever the conditions say now.
+    `doubtful`: the types of the conditions of which nothing new is known and that alone keep a Remedy standing.
+    """
+
+    pairs: "frozenset[Pair]" = frozenset()
+    grounds: "Mapping[str, Ground]" = field(default_factory=dict)
+    standing: "frozenset[Pair]" = frozenset()
+    doubtful: frozenset[str] = frozenset()
+    horizon: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """All that is asked for on one cluster. `disrupts`: whether any of it is disruptive, be it there already."""
+
+    taints: Tainting = Tainting()
+    latches: tuple[Latching, ...] = ()
+    actions: Acting = Acting()
+    disrupts: bool = False
+
+
+#: Nothing is asked for.
+NOTHING: Final = Wish()
+
+
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """The wish for a cluster of which it is not `NOTHING`."""
+
+    object: ObjectId
+    wish: Wish
