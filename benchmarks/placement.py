@@ -21,6 +21,7 @@ from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
+from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -141,7 +142,7 @@ def timed(fleet: Ruled) -> tuple[float, Ruled]:
     start = time.process_time()
     with without_collection():  # as every run does
         for stage in (sets.stage, placements):
-            fleet = fleet.with_outcomes(stage(fleet, Context.of(fleet), NOW))
+            fleet = fleet.with_outcomes(stage(Shared.by(fleet), Context.of(fleet), NOW))
     return time.process_time() - start, fleet
 
 

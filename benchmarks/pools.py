@@ -2,7 +2,7 @@
 
 100 pools of 100 clusters each: at rest (every pool must find that nothing is to be done) and busy (every pool
 assigns, resumes and creates). Fails where a pass takes 3 s, or twice the pools more than 2.3 times as long. Figures are
-CPU time of the pools stage alone, the best of three; reading the fleet is measured by the other benchmarks.
+CPU time of the two stages of pools, the best of three; reading the fleet is measured by the other benchmarks.
 """
 
 import gc
@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 
 from muster.answers.memory import MemorySnapshot
 from muster.decide.context import Context
+from muster.decide.pools.clusters import stage as clusters
 from muster.decide.pools.manifest import version_of
 from muster.decide.pools.stage import stage as pools
 from muster.engine.evaluate import check_snapshot
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.model.decision import Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, FLEET
@@ -97,7 +99,8 @@ def seconds(fleet: Ruled) -> tuple[float, int]:
     for _ in range(ROUNDS):
         gc.collect()
         started = time.process_time()
-        outcomes = list(pools(fleet, Context.of(fleet), NOW))
+        context = Context.of(fleet)
+        outcomes = list(pools(Shared.by(fleet), context.after(clusters(fleet, context, NOW)), NOW))
         best = min(best, time.process_time() - started)
         named = (o for o in outcomes if isinstance(o, Decision) and o.path == ("spec", "clusterName"))
         created = sum(decision.object not in fleet.previous for decision in named)

@@ -23,6 +23,7 @@ from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
+from muster.fleet.shared import Shared
 from muster.model.kinds import MANAGED_CLUSTER, REMEDY
 from muster.model.tree import Tree
 from muster.policy.in_force import NOTHING
@@ -45,7 +46,7 @@ def main() -> None:
     context = context.after(wishes(fleet, context, NOW))
     print(f"  wishes       {time.perf_counter() - started:6.2f} s   {len(context.disrupted)} clusters disrupted")
     started = time.perf_counter()
-    context = context.after(budgets.stage(fleet, context, NOW))
+    context = context.after(budgets.stage(Shared.by(fleet), context, NOW))
     print(f"  budgets      {time.perf_counter() - started:6.2f} s")
     started = time.perf_counter()
     decided = sum(1 for _ in remedies.stage(fleet, context, NOW))

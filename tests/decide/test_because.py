@@ -15,7 +15,7 @@ from tests.support.fuzzing import corpus, lay_over
 from tests.support.mutations import Broken, Files, Mutator
 
 #: Stages that only tell others something, or whose outcomes no fleet below has.
-SILENT = {"wishes", "departures"}
+SILENT = {"wishes", "departures", "pool clusters"}
 
 
 #: What the example fleet does not have: a cluster without a set that is being removed, with an add-on and a node pool;
@@ -55,7 +55,7 @@ def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:
     context, spoken = Context.of(fleet), set()
     paths = {path for _, path in files}
     for stage in STAGES:
-        outcomes = list(stage.decide(fleet, context, now))
+        outcomes = list(stage.ask(fleet, context, now))
         for outcome in outcomes:
             if not isinstance(outcome, Decision | Held | Pulse | Wake):
                 continue

@@ -18,6 +18,7 @@ from muster.engine.run import Run
 from muster.engine.settle import settle
 from muster.engine.settled import Settled
 from muster.fleet.fleet import Fleet
+from muster.fleet.shared import Shared
 from muster.model.decision import Outcome
 from muster.model.finding import Severity
 from muster.policy.ruled import Ruled
@@ -116,10 +117,10 @@ def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monk
 def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that looks at all objects together does not know on which it failed."""
 
-    def planted(fleet: Ruled, shared: Context, now: datetime) -> list[Outcome]:
-        assert "prod-us-2" not in {obj.id.name for obj in fleet.clusters()}
-        assert "shop" not in {obj.id.name for obj in fleet.of(*fleet_kinds())}
-        return list(placements(fleet, shared, now))
+    def planted(shared: Shared, context: Context, now: datetime) -> list[Outcome]:
+        assert "prod-us-2" not in {obj.id.name for obj in shared.clusters()}
+        assert "shop" not in {obj.id.name for obj in shared.of(*fleet_kinds())}
+        return list(placements(shared, context, now))
 
     plant(monkeypatch, "placements", planted)
     run = evaluate_snapshot(example(), LATER)

@@ -37,7 +37,7 @@ def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
     context = Context.of(fleet)
     for stage in STAGES:
-        whole = list(stage.decide(fleet, context, now))
+        whole = list(stage.ask(fleet, context, now))
         if isinstance(stage, Local):
             parts = [one for view in neighbourhoods(fleet).values() for one in stage.decide(view, context, now)]
             assert Counter(map(told, parts)) == Counter(map(told, whole)), stage.name

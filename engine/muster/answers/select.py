@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from muster.engine.homes import OF_CLUSTERS
 from muster.engine.question import default_home
 from muster.engine.run import Run
 from muster.engine.warm import Wanted
+from muster.fleet.shared import OF_CLUSTERS
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTERS, Kind
 from muster.model.names import did_you_mean

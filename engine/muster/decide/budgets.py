@@ -17,15 +17,14 @@ from muster.decide.population import fleet_id, headline, kept_clusters, populati
 from muster.decide.removals import EFFECT, held_removals
 from muster.decide.taint_keys import DISRUPTIVE, taints_by_key
 from muster.decide.transitions import condition
-from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.ids import ObjectId
 from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.policy.budgets import Budget, budgets_of
-from muster.policy.ruled import Ruled
+from muster.policy.budgets import Budget
 
 #: Where the state of the budgets that hold lies, in the derived part of the Fleet.
 STATE = ("status", "muster", "budgets")
@@ -37,39 +36,39 @@ _COUNTED = "how many clusters are disrupted, and how many may be"
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 
 
-def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
     """Decide which budgets hold, what that allows, and what the Fleet says about it."""
-    budgets = budgets_of(fleet)
-    id_ = fleet_id(fleet)
-    past = _past(fleet, id_)
-    known = holdings(fleet.before(past, *STATE), budgets)
-    disrupted = context.disrupted.union(_kept_wishes(fleet))
-    groups = list(_groups(fleet, budgets))
+    budgets = context.budgets
+    id_ = fleet_id(shared)
+    past = _past(shared, id_)
+    known = holdings(shared.before(past, *STATE), budgets)
+    disrupted = context.disrupted.union(_kept_wishes(shared, context))
+    groups = list(_groups(shared, budgets))
     found = [
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
     ]
-    yield _allowance(fleet, id_, budgets, found, now)
+    yield _allowance(shared, id_, budgets, found, now)
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
-    yield from _state(fleet, id_, found, because, now)
-    yield from _conditions(fleet, (id_, past), found, groups, because, now)
+    yield from _state(shared, id_, found, because, now)
+    yield from _conditions(shared, (id_, past), found, groups, because, now)
 
 
 def _allowance(
-    fleet: Ruled, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
+    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
 ) -> Allowance:
     """What may happen. A broken Fleet goes on to say what held at the last run, and that holds."""
-    override = sound_override(fleet, id_)
+    override = sound_override(shared, id_)
     if override is not None and override.covers(now):
         return Allowance(budgets, (), now)
-    kept = mapping_at({"muster": fleet.now(id_, *STATE[:2])}, "muster").get(STATE[2])
+    kept = mapping_at({"muster": shared.now(id_, *STATE[:2])}, "muster").get(STATE[2])
     return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
 
 
-def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
+def _kept_wishes(shared: Shared, context: Context) -> Iterator[ObjectId]:
     """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
-    keys = {(rule.key, rule.effect) for policy in fleet.compiled.taints for rule in policy.taints}
-    for obj in kept_clusters(fleet):
-        body = fleet.previous.get(obj.id)
+    keys = {(rule.key, rule.effect) for policy in context.rules.compiled.taints for rule in policy.taints}
+    for obj in kept_clusters(shared):
+        body = shared.previous.get(obj.id)
         standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
         waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
@@ -77,9 +76,9 @@ def _kept_wishes(fleet: Ruled) -> Iterator[ObjectId]:
             yield obj.id
 
 
-def _past(fleet: Fleet, id_: ObjectId) -> ObjectId:
+def _past(shared: Shared, id_: ObjectId) -> ObjectId:
     """The Fleet in whose derived part the last run left its state: another one, where the repository's was renamed."""
-    known = sorted(other for other in fleet.previous if (other.group, other.kind) == (id_.group, id_.kind))
+    known = sorted(other for other in shared.previous if (other.group, other.kind) == (id_.group, id_.kind))
     return id_ if id_ in known or not known else known[0]
 
 
@@ -104,8 +103,8 @@ class _Group:
         return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
 
 
-def _groups(fleet: Ruled, budgets: Iterable[Budget]) -> Iterator[_Group]:
-    clusters = [(obj, headline(fleet, obj) == "Unknown") for obj in population(fleet)]
+def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
+    clusters = [(obj, headline(shared, obj) == "Unknown") for obj in population(shared)]
     for budget in budgets:
         by_domain: dict[str, list[tuple[Object, bool]]] = {}
         for obj, silent in clusters:
@@ -135,35 +134,35 @@ def _judge(group: _Group, disrupted: frozenset[ObjectId], before: Holding | None
     return None if holding.until is not None and now >= holding.until else holding
 
 
-def _state(fleet: Fleet, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
+def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
     """The budgets that hold, as the next run needs to know them."""
     if not found:
         return
-    horizon = earliest(*(holding.until for holding in found), *_expiries(fleet, id_, found, now))
+    horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
     entries = [holding.entry() for holding in found]
-    if id_ in fleet.broken:
+    if id_ in shared.broken:
         # The stage `kept` has decided the whole of status.muster: replace it as a whole.
-        value: Tree = {**mapping_at(fleet.previous.get(id_), *STATE[:2]), STATE[2]: entries}
+        value: Tree = {**mapping_at(shared.previous.get(id_), *STATE[:2]), STATE[2]: entries}
         yield Decision(id_, STATE[:2], value, because, horizon)
     else:
         yield Decision(id_, STATE, entries, because, horizon)
 
 
-def _expiries(fleet: Fleet, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
+def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
     """When overrides end: from then on effects are held again."""
-    counted = (obj for obj in fleet.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
-    overrides = [*(sound_override(fleet, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
+    counted = (obj for obj in shared.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
+    overrides = [*(sound_override(shared, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
 
 
 def _conditions(
-    fleet: Fleet, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
+    shared: Shared, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
     def told(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
-        return _condition(fleet, ids, type_, (status, reason, message), because, now)
+        return _condition(shared, ids, type_, (status, reason, message), because, now)
 
-    override = sound_override(fleet, ids[0])
+    override = sound_override(shared, ids[0])
     if found and override is not None and override.covers(now):
         text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
         yield from told(HELD, "False", "Overridden", text)
@@ -172,7 +171,7 @@ def _conditions(
         yield from told(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
     else:
         yield from told(HELD, "False", "WithinBudget", "No budget is exceeded.")
-    removed = held_removals(fleet)
+    removed = held_removals(shared)
     if removed:
         names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
         more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
@@ -182,7 +181,7 @@ def _conditions(
         yield from told(REMOVED, "False", "NoneHeld", "No removal is held.")
     suspicious = [group for group in groups if group.suspicious]
     if suspicious:
-        text = " ".join(_suspicion(fleet, group) for group in suspicious)
+        text = " ".join(_suspicion(shared, group) for group in suspicious)
         yield from told(SUSPECT, "True", "NearlyAllSilent", text)
     else:
         yield from told(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
@@ -192,19 +191,19 @@ def _sentence(found: Iterable[Holding]) -> str:
     return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in found)
 
 
-def _suspicion(fleet: Fleet, group: _Group) -> str:
+def _suspicion(shared: Shared, group: _Group) -> str:
     where = f" in {group.domain}" if group.domain else ""
     count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
-    instant, name = _last_word(fleet, group.silent)
+    instant, name = _last_word(shared, group.silent)
     last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
         "nothing was ever received from any of them"
     )  # fmt: skip
     return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
 
 
-def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
+def _last_word(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]:
     """The latest renewal among silent clusters. Those that are heard of would change it with every heartbeat."""
-    leases = leases_by_cluster(fleet)
+    leases = leases_by_cluster(shared)
     renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
     known = [(instant, name) for instant, name in renewals if instant is not None]
     if not known:
@@ -214,12 +213,12 @@ def _last_word(fleet: Fleet, silent: Iterable[Object]) -> tuple[str, str]:
 
 
 def _condition(
-    fleet: Fleet, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
+    shared: Shared, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
     """A condition appears with the first incident, and says from then on how things stand."""
     (id_, past), (status, reason, message) = ids, verdict
-    before = fleet.conditions_before(past).get(type_)
+    before = shared.conditions_before(past).get(type_)
     if before is None and status == "False" and reason != "Overridden":
         return
     decided = condition(before, status=status, reason=reason, message=message, now=now)

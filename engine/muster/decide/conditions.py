@@ -47,10 +47,16 @@ class Statement:
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
     """Decide every condition that a policy of the fleet or the bundle decides."""
-    scopes, failures = Scopes.of(view, context.rules, now), Failures()
     targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
+    return of_objects(view, view.of(*(kind for kind in ALL if kind.counted or kind in targets)), context, now)
+
+
+def of_objects(
+    view: View, objects: Iterable[Object], context: Context, now: datetime
+) -> Iterator[Decision | Failed | Finding]:
+    """Decide every condition of some objects, of which the view has all that policies read of them."""
+    scopes, failures = Scopes.of(view, context.rules, now), Failures()
     kept = context.shared.uncertain(CONDITION_POLICY)
-    objects = view.of(*(kind for kind in ALL if kind.counted or kind in targets))
     yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
     yield from failures.seen
 

@@ -15,10 +15,12 @@ from muster.decide.wish import NOTHING, Wish, Wished
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
 from muster.fleet.view import View
+from muster.model.decision import Decision, Path, Wake
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
+    CLUSTER_POOL,
     CLUSTER_TAINT_POLICY,
     CONDITION_POLICY,
     DISRUPTION_BUDGET,
@@ -30,6 +32,7 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.published import Memory
+from muster.policy.budgets import Budget, budgets_of
 from muster.policy.in_force import InForce
 from muster.policy.ruled import Ruled
 from muster.policy.taint_policies import ClusterTaintPolicy, taint_policies
@@ -42,27 +45,39 @@ class LeaseFloor:
     seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a ClusterDeployment says by itself, and policies say of it, for its pool to go on from. `wakes`: when time
+    alone would change a field, unless the pool does."""
+
+    object: ObjectId
+    decisions: tuple[Decision, ...]
+    wakes: Mapping[Path, Wake]
+
+
 #: What is in no cluster's neighbourhood, and may be asked about by all.
 _SHARED = frozenset(
-    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET)
+    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET, CLUSTER_POOL)
 )
 #: What a stage tells all stages after it; that muster fails on something, too.
-Broadcast: TypeAlias = LeaseFloor | Wished | Allowance
+Broadcast: TypeAlias = LeaseFloor | Wished | Stated | Allowance
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a run holds for all of its objects.
 
-    `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet. `fresh`: no run has derived anything
-    yet. `speaking` and `unheard`: see `muster.fleet.hearing`. `faulty`: the objects on which muster itself fails, None
-    among them for a fault about no single one. `withheld`: the clusters whose removal a budget holds. `uses_adapters`:
-    whether any kind requires one, or any has reported. `wishes`: what is asked for on clusters; `disrupted`: those on
-    which anything disruptive is, wherever they are decided.
+    `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
+    anything yet. `speaking` and `unheard`: see `muster.fleet.hearing`. `faulty`: the objects on which muster itself
+    fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a budget holds.
+    `uses_adapters`: whether any kind requires one, or any has reported. `wishes`: what is asked for on clusters;
+    `disrupted`: those on which anything disruptive is, wherever they are decided. `stated`: what the clusters of pools
+    say.
     """
 
     rules: InForce
     cluster_taints: tuple[ClusterTaintPolicy, ...]
+    budgets: tuple[Budget, ...]
     shared: View
     fresh: bool
     speaking: frozenset[str]
@@ -74,6 +89,7 @@ class Context:
     lease_floor: int = 0
     disrupted: frozenset[ObjectId] = field(default_factory=frozenset)
     wishes: Mapping[ObjectId, Wish] = field(default_factory=dict)
+    stated: Mapping[ObjectId, Stated] = field(default_factory=dict)
     allowance: Allowance = EVERYTHING
 
     @classmethod
@@ -83,6 +99,7 @@ class Context:
         return cls(
             rules=fleet.rules,
             cluster_taints=taint_policies(fleet),
+            budgets=budgets_of(fleet),
             shared=fleet.only(shared),
             fresh=not (fleet.derived_paths or fleet.beyond.derived),
             speaking=fleet.speaking,
@@ -99,15 +116,18 @@ class Context:
         """Return what was told so far as the context of another fleet."""
         return replace(
             Context.of(fleet), lease_floor=self.lease_floor, disrupted=self.disrupted, wishes=self.wishes,
-            allowance=self.allowance, faulty=self.faulty,
+            stated=self.stated, allowance=self.allowance, faulty=self.faulty,
         )  # fmt: skip
 
     def after(self, outcomes: Iterable[object]) -> "Context":
         """Return the context for the stages after the one that had these outcomes."""
-        context, wishes, faulty = self, dict[ObjectId, Wish](), set[ObjectId | None]()
+        context, faulty = self, set[ObjectId | None]()
+        wishes, stated = dict[ObjectId, Wish](), dict[ObjectId, Stated]()
         for outcome in outcomes:
             if isinstance(outcome, Wished):
                 wishes[outcome.object] = outcome.wish
+            elif isinstance(outcome, Stated):
+                stated[outcome.object] = outcome
             elif isinstance(outcome, LeaseFloor):
                 context = replace(context, lease_floor=outcome.seconds)
             elif isinstance(outcome, Allowance):
@@ -117,6 +137,8 @@ class Context:
         if wishes:
             disrupted = self.disrupted.union(id_ for id_, wish in wishes.items() if wish.disrupts)
             context = replace(context, wishes=wishes, disrupted=disrupted)
+        if stated:
+            context = replace(context, stated=stated)
         return replace(context, faulty=self.faulty | faulty) if faulty else context
 
     def wish(self, id_: ObjectId) -> Wish:

@@ -12,10 +12,10 @@ from muster.decide.context import Context
 from muster.decide.population import fleet_id
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.hearing import AGENT_REF
+from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
-from muster.policy.ruled import Ruled
 
 _BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
 _PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
@@ -33,8 +33,8 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
 
 
-def departures(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision]:
+def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
     """Decide which clusters the Fleet remembers as removed."""
-    held = {id_.name for id_ in fleet.broken if kind_of(id_) is MANAGED_CLUSTER}
-    if removed := sorted(fleet.departed.keys() - held):
-        yield Decision(fleet_id(fleet), REMOVED, removed, _REMOVED)
+    held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
+    if removed := sorted(shared.departed - held):
+        yield Decision(fleet_id(shared), REMOVED, removed, _REMOVED)

@@ -87,6 +87,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "membership": (((MANAGED_CLUSTER,), (("metadata", "labels"),)),),
     "sets": (((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (_SPEC, _STATUS)),),
     "placements": (((PLACEMENT, PLACEMENT_DECISION), (_METADATA, _STATUS)),),
+    "pool clusters": (),  # without it nothing is decided
     "pools": (((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (_METADATA, _SPEC, _STATUS)),),
     "pulses": (),
     "held": ((ALL, (("status", "muster", "held"),)),),

@@ -1,9 +1,9 @@
 """The pipeline: the ordered list of stages, and what becomes of the faults in them.
 
 Each stage is a pure function, and by its signature *local* or *wide*: `stage(view, context, now) -> outcomes` decides
-of each neighbourhood by itself, `stage(fleet, context, now) -> outcomes` of what many clusters share. What a stage
-decides is visible to the next one through view and fleet; what it has to tell all clusters, through the context. A new
-stage is one new module and one line here.
+of each neighbourhood by itself, `stage(shared, context, now) -> outcomes` of what many clusters share, and it is given
+no more than that. What a stage decides is visible to the next one through what that is given; what it has to tell later
+ones besides, through the context. A new stage is one new module and one line here.
 
 A fault of ours costs one object its change and nobody else anything: an object that a stage fails on counts as broken,
 and all is decided again without it, so that it keeps the whole of its last derived state. Stages that go from object to
@@ -43,6 +43,7 @@ from muster.decide import (
 from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed, findings_of
 from muster.decide.placements.stage import stage as placements
+from muster.decide.pools.clusters import stage as clusters
 from muster.decide.pools.stage import stage as pools
 from muster.decide.pulses.stage import stage as pulses
 from muster.decide.render import render
@@ -50,6 +51,7 @@ from muster.decide.reports.stage import stage as reports
 from muster.decide.wishes.stage import stage as wishes
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
+from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import Outcome
 from muster.model.finding import Finding
@@ -71,13 +73,21 @@ class Local:
     name: str
     decide: Callable[[View, Context, datetime], Iterable[Told]]
 
+    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
+        """What it has to say of what is looked at."""
+        return self.decide(fleet.looked_at(), context, now)
+
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A stage that decides of what many clusters share."""
+    """A stage that decides of what many clusters share: of that and the context, nothing else."""
 
     name: str
-    decide: Callable[[Ruled, Context, datetime], Iterable[Told]]
+    decide: Callable[[Shared, Context, datetime], Iterable[Told]]
+
+    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
+        """What it has to say of all, if it is asked."""
+        return self.decide(Shared.by(fleet), context, now) if fleet.beyond.asked else ()
 
 
 Stage: TypeAlias = Local | Wide
@@ -109,6 +119,7 @@ STAGES: tuple[Stage, ...] = (
     Local("membership", sets.membership),
     Wide("sets", sets.stage),
     Wide("placements", placements),
+    Local("pool clusters", clusters),
     Wide("pools", pools),
     Local("pulses", pulses),
     Local("held", held.stage),
@@ -116,7 +127,7 @@ STAGES: tuple[Stage, ...] = (
 
 
 #: Stages without which no other may act: where one fails as a whole, all stays as it is.
-_FOUNDATIONS = frozenset(("kept", "reports", "first day", "wishes", "budgets"))
+_FOUNDATIONS = frozenset(("kept", "reports", "first day", "wishes", "budgets", "pool clusters"))
 #: How often objects are taken out and all is decided again, before everything stays as it is.
 _MOST_RUNS = 20
 #: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
@@ -181,7 +192,7 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
         return Decided(_all_broken(before, [faults.of_stage("preparing to decide", error)]), None)
     for stage in STAGES:
         try:
-            outcomes = list(_outcomes(stage, fleet, context, now))
+            outcomes = list(stage.ask(fleet, context, now))
         except Exception as error:
             if fleet.partial:
                 raise
@@ -197,13 +208,6 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *failed))
     return Decided(fleet, context)
-
-
-def _outcomes(stage: Stage, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
-    """What a stage has to say: a local one of what is looked at, a wide one of all, if it is asked."""
-    if isinstance(stage, Local):
-        return stage.decide(fleet.looked_at(), context, now)
-    return stage.decide(fleet, context, now) if fleet.beyond.asked else ()
 
 
 def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:
@@ -222,7 +226,7 @@ def _culprit(fleet: Ruled, context: Context, now: datetime, stage: Stage) -> Obj
     def fails(number: int) -> bool:
         try:
             left = _without(fleet, candidates[number:], ())
-            list(stage.decide(left, context.about(left), now))
+            list(stage.ask(left, context.about(left), now))
         except Exception:  # noqa: BLE001 - told by the caller, which has met it
             return True
         return False

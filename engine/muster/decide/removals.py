@@ -19,6 +19,7 @@ from muster.decide.population import fleet_id, in_service, kept_clusters, was_in
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
+from muster.fleet.view import View
 from muster.model.decision import Because, Held, Input
 from muster.model.finding import Finding
 from muster.model.findings import finding
@@ -137,6 +138,6 @@ def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
             yield finding("MUS421", f"{TRAILER}: {text!r} lets nothing through", hint="give a number, or `all`")
 
 
-def held_removals(fleet: Fleet) -> list[Held]:
+def held_removals(view: View) -> list[Held]:
     """The removals that are held in this run."""
-    return [held for held in fleet.held if held.effect == EFFECT]
+    return [held for held in view.held if held.effect == EFFECT]

@@ -14,9 +14,9 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
+from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.finding import Finding
@@ -45,13 +45,13 @@ class Sets:
     doubtful: frozenset[str]
 
     @classmethod
-    def of(cls, fleet: Fleet) -> "Sets":
+    def of(cls, view: View) -> "Sets":
         """Read the sets of a fleet, those that every fleet has among them."""
         selectors: dict[str, Mapping[str, Tree]] = dict(BUILT_IN)
-        for obj in fleet.of(MANAGED_CLUSTER_SET):
+        for obj in view.of(MANAGED_CLUSTER_SET):
             if not is_managed(obj):
                 selectors[obj.id.name] = obj.spec.get("clusterSelector") or {}
-        doubtful = {id_.name for id_ in fleet.broken if _is_set(id_)} - BUILT_IN.keys()
+        doubtful = {id_.name for id_ in view.broken if _is_set(id_)} - BUILT_IN.keys()
         return cls(selectors, frozenset(doubtful))
 
     def __contains__(self, name: object) -> bool:
@@ -82,27 +82,27 @@ def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decisi
             yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _MEMBERSHIP)
 
 
-def stage(fleet: Fleet, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(shared: Shared, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, and what sets and bindings say."""
-    clusters = [obj for obj in fleet.of(MANAGED_CLUSTER) if not was_denied(fleet, obj.id)]
-    kept = [obj for id_ in fleet.broken if (obj := fleet.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
-    sets = Sets.of(fleet)
-    members = [*clusters, *(obj for obj in kept if not was_denied(fleet, obj.id))]
+    clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
+    kept = [obj for id_ in shared.broken if (obj := shared.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
+    sets = Sets.of(shared)
+    members = [*clusters, *(obj for obj in kept if not was_denied(shared, obj.id))]
     labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
-    bindings = fleet.of(MANAGED_CLUSTER_SET_BINDING)
-    shown = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
-    if fleet.uncertain(MANAGED_CLUSTER_SET_BINDING):
-        shown |= {name for name in BUILT_IN if MANAGED_CLUSTER_SET.id(name) in fleet.previous}
-    yield from _built_in(fleet, shown)
+    bindings = shared.of(MANAGED_CLUSTER_SET_BINDING)
+    shown = {obj.id.name for obj in shared.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
+    if shared.uncertain(MANAGED_CLUSTER_SET_BINDING):
+        shown |= {name for name in BUILT_IN if MANAGED_CLUSTER_SET.id(name) in shared.previous}
+    yield from _built_in(shared, shown)
     for name in sorted(sets.selectors.keys() & shown):
-        yield _as_it_was(fleet, name) or _emptiness(fleet, name, len(sets.members(name, labels)), now)
-    yield from each(bindings, lambda obj: [_bound(fleet, obj, sets, now)])
+        yield _as_it_was(shared, name) or _emptiness(shared, name, len(sets.members(name, labels)), now)
+    yield from each(bindings, lambda obj: [_bound(shared, obj, sets, now)])
 
 
-def _built_in(fleet: Fleet, shown: Collection[str]) -> Iterator[Decision]:
+def _built_in(shared: Shared, shown: Collection[str]) -> Iterator[Decision]:
     """Upstream creates these sets and reverts their selectors; so does what lies over the input here."""
     for name, selector in BUILT_IN.items():
-        obj = fleet.objects.get(MANAGED_CLUSTER_SET.id(name))
+        obj = shared.objects.get(MANAGED_CLUSTER_SET.id(name))
         if name in shown and (obj is None or is_managed(obj)):
             written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
             value = _over(written, selector)
@@ -126,32 +126,32 @@ def was_denied(view: View, id_: ObjectId) -> bool:
     return isinstance(said, dict) and said.get("status") == "False"
 
 
-def _as_it_was(fleet: Fleet, name: str) -> Decision | None:
+def _as_it_was(shared: Shared, name: str) -> Decision | None:
     """What a set said at the last run, while the labels of some cluster are not known; None where all of them are."""
     id_ = MANAGED_CLUSTER_SET.id(name)
-    before = fleet.conditions_before(id_).get("ClusterSetEmpty")
-    if before is None or not (fleet.unidentified or any(_is_lost(fleet, lost) for lost in fleet.broken)):
+    before = shared.conditions_before(id_).get("ClusterSetEmpty")
+    if before is None or not (shared.unidentified or any(_is_lost(shared, lost) for lost in shared.broken)):
         return None
     return Decision(id_, _SET_EMPTY, {key: value for key, value in before.items() if key != "type"}, _KEPT)
 
 
-def _is_lost(fleet: Fleet, id_: ObjectId) -> bool:
+def _is_lost(shared: Shared, id_: ObjectId) -> bool:
     """Whether a cluster of the last run is broken in such a way that nobody knows its labels."""
-    obj = fleet.objects.get(id_)
+    obj = shared.objects.get(id_)
     unknown = obj is None or "spec" not in obj.body
-    return MANAGED_CLUSTER.has(id_) and unknown and id_ in fleet.previous
+    return MANAGED_CLUSTER.has(id_) and unknown and id_ in shared.previous
 
 
-def _emptiness(fleet: Fleet, name: str, members: int, now: datetime) -> Decision:
+def _emptiness(shared: Shared, name: str, members: int, now: datetime) -> Decision:
     id_ = MANAGED_CLUSTER_SET.id(name)
-    before = fleet.conditions_before(id_).get("ClusterSetEmpty")
+    before = shared.conditions_before(id_).get("ClusterSetEmpty")
     status, reason = ("False", "ClustersSelected") if members else ("True", "NoClusterMatched")
     said = condition(before, status=status, reason=reason, message=members_text(members), now=now)
     return Decision(id_, _SET_EMPTY, said, _MEMBERS)
 
 
-def _bound(fleet: Fleet, obj: Object, sets: Sets, now: datetime) -> Decision:
-    before = fleet.conditions_before(obj.id).get("Bound")
+def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
+    before = shared.conditions_before(obj.id).get("Bound")
     exists = obj.spec.get("clusterSet") in sets
     status, reason = ("True", "ClusterSetBound") if exists else ("False", "ClusterSetNotFound")
     return Decision(obj.id, _BOUND, condition(before, status=status, reason=reason, message="", now=now), _BINDING)

@@ -12,58 +12,59 @@ from muster.decide.allowance import Allowance
 from muster.decide.context import Context
 from muster.decide.remedies import ACTIONS
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.ingresses import LOCATIONS, Located, locate, unserved
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MULTI_CLUSTER_INGRESS
 from muster.model.tree import Tree, dig
 from muster.policy.remedies import TRAFFIC_CONTROL
-from muster.policy.ruled import Ruled
 
 BLOCKED: Path = ("status", "trafficBlockClusters")
 _BECAUSE = Because("traffic", OF_SPEC, "where the clusters are that serve each backend")
 
 
-def stage(fleet: Ruled, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
-    yield from each(fleet.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(fleet, context.allowance, ingress))
+    yield from each(
+        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.allowance, ingress)
+    )
 
 
-def ingress_traffic(fleet: Fleet, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:
+def ingress_traffic(shared: Shared, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of one ingress."""
-    located = locate(fleet, ingress)
-    wanted = {name for name in located.everywhere if _controlled(fleet, name)}
-    blocked = wanted & _before(fleet, ingress)
+    located = locate(shared, ingress)
+    wanted = {name for name in located.everywhere if _controlled(shared, name)}
+    blocked = wanted & _before(shared, ingress)
     for cluster in sorted(wanted - blocked):
-        held = _held(fleet, allowed, ingress, located, blocked, cluster)
+        held = _held(shared, allowed, ingress, located, blocked, cluster)
         if held is None:
             blocked.add(cluster)
         else:
             yield held
     if located.computed:
         yield from _list(ingress, LOCATIONS, located.tree(), _BECAUSE)
-    yield from _list(ingress, BLOCKED, sorted(blocked), _because(fleet, blocked))
+    yield from _list(ingress, BLOCKED, sorted(blocked), _because(shared, blocked))
     yield from unserved(ingress, located, blocked)
 
 
-def _controlled(fleet: Fleet, cluster: str) -> bool:
+def _controlled(shared: Shared, cluster: str) -> bool:
     """Whether a cluster of that name, of either kind, has the action that takes it out of the load balancers."""
-    return any(TRAFFIC_CONTROL in (fleet.now(kind.id(cluster), *ACTIONS) or ()) for kind in CLUSTERS)
+    return any(TRAFFIC_CONTROL in (shared.now(kind.id(cluster), *ACTIONS) or ()) for kind in CLUSTERS)
 
 
-def _before(fleet: Fleet, ingress: Object) -> set[str]:
-    before = fleet.before(ingress.id, *map(str, BLOCKED))
+def _before(shared: Shared, ingress: Object) -> set[str]:
+    before = shared.before(ingress.id, *map(str, BLOCKED))
     return {name for name in before if isinstance(name, str)} if isinstance(before, list) else set()
 
 
 def _held(
-    fleet: Fleet, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
+    shared: Shared, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
 ) -> Held | None:
     """Why a new block is held: some backend would be left with too few clusters."""
     for kind in CLUSTERS:
-        fewest, rule = allowed.min_backends(fleet, kind.id(cluster))
+        fewest, rule = allowed.min_backends(shared, kind.id(cluster))
         for service, clusters in sorted(located.clusters.items()):
             left = len(set(clusters) - blocked - {cluster})
             if rule is not None and cluster in clusters and left < fewest:
@@ -80,10 +81,10 @@ def _held(
     return None
 
 
-def _because(fleet: Fleet, blocked: set[str]) -> Because:
+def _because(shared: Shared, blocked: set[str]) -> Because:
     """The Remedies behind the blocks, as the clusters' own decisions name them."""
     ids = [kind.id(name) for name in sorted(blocked) for kind in CLUSTERS]
-    decisions = [decision for id_ in ids if (decision := fleet.decisions(id_).get(ACTIONS)) is not None]
+    decisions = [decision for id_ in ids if (decision := shared.decisions(id_).get(ACTIONS)) is not None]
     rules = sorted({decision.because.rule for decision in decisions})
     inputs = dict.fromkeys(found for decision in decisions for found in decision.because.inputs)
     return Because(", ".join(rules) or "traffic", tuple(inputs) or OF_ITSELF)

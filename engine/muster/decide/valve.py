@@ -17,10 +17,10 @@ from muster.decide.population import fleet_id
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Input
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.policy.ruled import Ruled
 
 #: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
 #: a day, because a cluster that is heard of less often is not watched.
@@ -29,21 +29,21 @@ _MANY = "so many clusters are accepted that leases last longer to keep heartbeat
 _LIMIT = ("spec", "heartbeats", "maxPerSecond")
 
 
-def stage(fleet: Ruled, _context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
+def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
     """Decide how long the leases of accepted clusters must last at least."""
-    limit = fleet.settings.get("heartbeats", "maxPerSecond")
-    fleet_ = fleet_id(fleet)
+    limit = context.rules.settings.get("heartbeats", "maxPerSecond")
+    fleet = fleet_id(shared)
     if (
-        (fleet_ not in fleet.objects and fleet_ not in fleet.previous)
+        (fleet not in shared.objects and fleet not in shared.previous)
         or isinstance(limit, bool)
         or not isinstance(limit, int | float)
         or limit <= 0
     ):
         return
-    least = _least(fleet, (obj for obj in fleet.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
+    least = _least(shared, (obj for obj in shared.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
     if least:
-        if fleet_ not in fleet.broken:  # of a broken one, all that was decided is kept
-            yield Decision(fleet_, LEASE_SECONDS, least, Because("valve", (Input(_LIMIT),), _MANY))
+        if fleet not in shared.broken:  # of a broken one, all that was decided is kept
+            yield Decision(fleet, LEASE_SECONDS, least, Because("valve", (Input(_LIMIT),), _MANY))
         yield LeaseFloor(least)
 
 
@@ -57,11 +57,11 @@ def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision
             yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, because)
 
 
-def _least(fleet: Ruled, clusters: Iterable[Object], limit: float) -> int:
+def _least(shared: Shared, clusters: Iterable[Object], limit: float) -> int:
     """The step to use; 0 where the clusters' own durations do."""
     durations = Counter(seconds for obj in clusters if (seconds := own_lease_seconds(obj)) > 0)
     needed = least_duration(durations, limit)
-    before = fleet.before(fleet_id(fleet), *LEASE_SECONDS)
+    before = shared.before(fleet_id(shared), *LEASE_SECONDS)
     if before in STEPS and needed < before and STEPS.index(before) - (STEPS.index(needed) if needed else -1) < 2:
         return int(before)
     return needed

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from posixpath import basename, dirname
 from typing import Final, NamedTuple
 
-from muster.engine.homes import CONTEXT, OF_CLUSTERS
+from muster.engine.homes import CONTEXT
+from muster.fleet.shared import OF_CLUSTERS
 from muster.model.agentref import cluster_of
 from muster.model.kinds import ADAPTER_REPORT, ALL, CLUSTERS, CSR, LEASE, Kind
 from muster.model.locations import FOLDER, SUFFIX

@@ -7,11 +7,12 @@ from datetime import UTC
 from muster.check.validate import validate
 from muster.decide.concern import ConcernsAll, concerned
 from muster.engine.answer import require_record
-from muster.engine.homes import OF_CLUSTERS, kind_name, read_summaries
+from muster.engine.homes import kind_name, read_summaries
 from muster.engine.question import Question, Touched, WholeNeeded
 from muster.engine.state import State
 from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
+from muster.fleet.shared import OF_CLUSTERS
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.kinds import ALL
 from muster.model.tree import Tree

@@ -30,23 +30,17 @@ from muster.engine.state import File, Home
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
+from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.model.agentref import cluster_of
 from muster.model.decision import Decision, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
-    ADD_ON_PLACEMENT_SCORE,
     CLUSTER_TAINT_POLICY,
-    CLUSTERS,
     CONDITION_POLICY,
-    CSR,
     DISRUPTION_BUDGET,
     FLEET,
-    LEASE,
-    MANAGED_CLUSTER_ADD_ON,
-    MANIFEST_WORK,
-    NODE_POOL,
     PULSE_POLICY,
     REMEDY,
     TAINT_POLICY,
@@ -58,15 +52,11 @@ from muster.model.kinds import (
 from muster.model.locations import derived_path
 from muster.model.source import Part
 from muster.model.times import earliest
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.decide.context import Context
 
-#: What belongs to a cluster, so that its neighbourhood has a summary.
-OF_CLUSTERS: Final = frozenset(
-    (*CLUSTERS, LEASE, ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE, CSR)
-)
 #: So many summaries are read at once.
 _AT_ONCE: Final = 500
 #: What every run needs: policies and settings.
@@ -243,7 +233,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
     troubled = not ids.isdisjoint(fleet.broken)
-    read = [] if shared or troubled else sorted(_read_by_others(fleet, sound), key=lambda obj: obj.id)
+    read = [] if shared or troubled else sorted(read_by_others(fleet, sound), key=lambda obj: obj.id)
     text = text_of({
         "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
@@ -278,17 +268,3 @@ def kind_name(kind: Kind) -> str:
 
 def _second(instant: datetime | None) -> int | None:
     return None if instant is None else max(0, int(instant.timestamp()))
-
-
-def _read_by_others(fleet: Fleet, sound: Sequence[Object]) -> Iterator[Object]:
-    """The objects of a cluster's neighbourhood of which wide stages read anything."""
-    silent = False
-    for obj in sound:
-        if obj.kind in CLUSTERS:
-            yield obj
-            said = fleet.now(obj.id, "status", "conditions", (obj.kind.headline,))
-            silent = silent or dig(said, "status") == "Unknown"
-        elif obj.kind is ADD_ON_PLACEMENT_SCORE:
-            yield obj
-    if silent:  # when it was last heard of: of those that are heard of, that would change with every heartbeat
-        yield from (obj for obj in sound if obj.kind is LEASE)

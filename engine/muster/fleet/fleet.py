@@ -13,7 +13,7 @@ from muster.fleet.foreign import ByKind
 from muster.fleet.objects import Object, with_params
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.decision import Held, Outcome, Pulse, Wake
+from muster.model.decision import Decision, Held, Outcome, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, Kind
@@ -94,9 +94,8 @@ class Fleet(View):
         return sorted(set(self.findings), key=Finding.sort_key)
 
     def with_outcomes(self, outcomes: Iterable[Outcome]) -> Self:
-        """Return the fleet as the next stage sees it. A later decision on the same path replaces an earlier one."""
-        decided = dict(self.decided)
-        touched: set[ObjectId] = set()
+        """Return the fleet as the next stage sees it."""
+        decisions = list[Decision]()
         pulses, held, wakes, findings = list(self.pulses), list(self.held), list(self.wakes), list(self.findings)
         for outcome in outcomes:
             if isinstance(outcome, Pulse):
@@ -108,12 +107,9 @@ class Fleet(View):
             elif isinstance(outcome, Finding):
                 findings.append(outcome)
             else:
-                if outcome.object not in touched:
-                    touched.add(outcome.object)
-                    decided[outcome.object] = dict(decided.get(outcome.object, {}))
-                decided[outcome.object][outcome.path] = outcome  # type: ignore[index]
+                decisions.append(outcome)
         after = replace(
-            self, decided=decided, texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
+            self.with_decisions(decisions), texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
             findings=tuple(findings),
         )  # fmt: skip
         return after.sorted_as(self)

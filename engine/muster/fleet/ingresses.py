@@ -7,9 +7,9 @@ it, else those that the ingress' own reported `status.serviceLocations` names.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.fleet.view import View
 from muster.model.finding import Finding
 from muster.model.kinds import RESOURCE_BINDING
 from muster.model.tree import Tree, dig, mappings_at
@@ -43,7 +43,7 @@ def backends(ingress: Object) -> list[str]:
     return sorted({name for name in named if isinstance(name, str)})
 
 
-def locate(fleet: Fleet, ingress: Object) -> Located:
+def locate(view: View, ingress: Object) -> Located:
     """Return where the Services of an ingress run. One that nobody has placed is left out."""
     reported = {
         str(entry.get("name")): tuple(sorted(_names(entry.get("clusters"))))
@@ -51,8 +51,8 @@ def locate(fleet: Fleet, ingress: Object) -> Located:
     }
     bound = {}
     for service in backends(ingress):
-        binding = fleet.objects.get(RESOURCE_BINDING.id(f"{service}-service".lower(), ingress.id.namespace))
-        if binding is not None and binding.id not in fleet.broken:
+        binding = view.objects.get(RESOURCE_BINDING.id(f"{service}-service".lower(), ingress.id.namespace))
+        if binding is not None and binding.id not in view.broken:
             bound[service] = tuple(sorted(_bound_clusters(binding)))
     return Located({**reported, **bound}, bool(bound))
 

@@ -4,8 +4,8 @@ All that a local stage may look at of a neighbourhood, or of many: what it decid
 it. A whole fleet is a view, too.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, TypeVar, cast
 
@@ -138,6 +138,17 @@ class View:
             found = by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
             known = self._reported[id_] = found
         return known
+
+    def with_decisions(self, decisions: Iterable[Decision]) -> Self:
+        """Return the view in which these are decided, too. A later one on the same path replaces an earlier one."""
+        decided = dict(self.decided)
+        touched: set[ObjectId] = set()
+        for decision in decisions:
+            if decision.object not in touched:
+                touched.add(decision.object)
+                decided[decision.object] = dict(decided.get(decision.object, {}))
+            decided[decision.object][decision.path] = decision  # type: ignore[index]
+        return replace(self, decided=decided).sorted_as(self)
 
     def whole(self, id_: ObjectId) -> Tree:
         """The object with this run's decisions laid over its inputs: what upstream's API server would show."""

@@ -13,8 +13,9 @@ from functools import cached_property
 from muster.decide.placements.quantities import approximate
 from muster.decide.sets import Sets, cluster_labels
 from muster.fleet.acceptance import is_accepted
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING
 from muster.model.times import try_time
@@ -58,7 +59,8 @@ class Candidates:
     `names` are sorted. `taints` has the tainted clusters only, with what this run decided.
     """
 
-    fleet: Fleet
+    fleet: View
+    settings: Settings
     objects: Mapping[str, Object]
     names: tuple[str, ...]
     taints: Mapping[str, tuple[Taint, ...]]
@@ -66,17 +68,18 @@ class Candidates:
     sets: Sets
 
     @classmethod
-    def of(cls, fleet: Fleet) -> "Candidates":
+    def of(cls, view: View, settings: Settings) -> "Candidates":
         """Gather the candidates of a fleet whose taints have been decided."""
-        objects = {obj.id.name: obj for obj in fleet.of(MANAGED_CLUSTER) if is_candidate(obj)}
-        tainted = ((name, tuple(_taints(fleet, obj.id))) for name, obj in objects.items())
+        objects = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER) if is_candidate(obj)}
+        tainted = ((name, tuple(_taints(view, obj.id))) for name, obj in objects.items())
         return cls(
-            fleet=fleet,
+            fleet=view,
+            settings=settings,
             objects=objects,
             names=tuple(sorted(objects)),
             taints={name: taints for name, taints in tainted if taints},
             labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}),
-            sets=Sets.of(fleet),
+            sets=Sets.of(view),
         )
 
     @cached_property
@@ -178,8 +181,8 @@ def _claims(body: Tree) -> Mapping[str, str]:
     }
 
 
-def _taints(fleet: Fleet, id_: ObjectId) -> Iterator[Taint]:
-    for path, decision in fleet.decisions(id_).items():
+def _taints(view: View, id_: ObjectId) -> Iterator[Taint]:
+    for path, decision in view.decisions(id_).items():
         element = path[-1]
         if path[1] == "taints" and isinstance(element, tuple) and decision.value is not None:
             yield Taint.read(element[0], element[1], decision.value)

@@ -17,12 +17,12 @@ from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.choice import Choice, Contest
 from muster.decide.placements.prioritizers import Surroundings
 from muster.decide.placements.standing import Shard, clusters_of, standing_shards
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT
 from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
+from muster.policy.in_force import InForce
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 MOST_ROUNDS = 12
@@ -66,13 +66,13 @@ class Contests:
     entries: Entries = field(default_factory=Entries)
 
 
-def hold(fleet: Ruled, now: datetime, *, scored: bool = False) -> Contests:
+def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Contests:
     """Let all Placements choose. `scored`: count rivals also where no score can change a choice."""
-    candidates = Candidates.of(fleet)
-    standing = standing_shards(fleet)
+    candidates = Candidates.of(view, rules.settings)
+    standing = standing_shards(view)
     contests: list[Contest] = []
-    for obj in fleet.of(PLACEMENT):
-        compiled = fleet.compiled.placements.get(obj.id)
+    for obj in view.of(PLACEMENT):
+        compiled = rules.compiled.placements.get(obj.id)
         if compiled is not None and compiled.spec is not None and not is_paused(obj):
             before = clusters_of(standing.get(obj.id, ()))
             contests.append(Contest.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
@@ -80,7 +80,7 @@ def hold(fleet: Ruled, now: datetime, *, scored: bool = False) -> Contests:
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
         for id_, shards in standing.items()
-        if id_ not in scheduled and _may_exist(fleet, id_)
+        if id_ not in scheduled and _may_exist(view, id_)
     }
     return Contests(candidates, standing, _rounds(contests, kept.values(), now, scored=scored), kept)
 
@@ -95,8 +95,8 @@ def stays(candidates: Candidates, name: str) -> bool:
     return name in candidates.objects or candidates.uncertain(name)
 
 
-def _may_exist(fleet: Fleet, id_: ObjectId) -> bool:
-    return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
+def _may_exist(view: View, id_: ObjectId) -> bool:
+    return id_ in view.objects or id_ in view.broken or view.unidentified
 
 
 def _rounds(

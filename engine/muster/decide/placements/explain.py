@@ -43,7 +43,7 @@ def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
 
     Empty for a Placement that does not exist. One that keeps its last decisions has no scores.
     """
-    contests = hold(fleet, now, scored=True)
+    contests = hold(fleet, fleet.rules, now, scored=True)
     names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(contests.standing.get(placement, ()))
     chosen = contests.chosen.get(placement)
     if chosen is not None:

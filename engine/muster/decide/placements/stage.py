@@ -16,34 +16,34 @@ from muster.decide.placements.reasons import Reason, reason_of, removal_of
 from muster.decide.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
 from muster.decide.transitions import condition
 from muster.fleet.faults import each
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.model.tree import dig
-from muster.policy.ruled import Ruled
+from muster.policy.placements.compiled import CompiledPlacement
 
 _BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
 _KEPT = Because("kept", OF_ITSELF, "the placement cannot be scheduled, so it keeps its last decisions")
 _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
-def stage(fleet: Ruled, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
-    contests = hold(fleet, now)
+    placements, contests = context.rules.compiled.placements, hold(shared, context.rules, now)
 
     def placed(obj: Object) -> Iterator[Decision]:
         if (chosen := contests.chosen.get(obj.id)) is not None:
-            yield from _scheduled(fleet, contests, obj.id, chosen, now)
-        elif obj.id in fleet.compiled.placements:
-            yield from _unscheduled(fleet, contests, obj, now)
+            yield from _scheduled(shared, contests, obj.id, chosen, now)
+        elif (compiled := placements.get(obj.id)) is not None:
+            yield from _unscheduled(shared, contests, obj, compiled, now)
 
-    yield from each(fleet.of(PLACEMENT), placed)
-    for id_ in sorted(contests.kept.keys() - fleet.compiled.placements.keys()):
+    yield from each(shared.of(PLACEMENT), placed)
+    for id_ in sorted(contests.kept.keys() - placements.keys()):
         shards = remaining(contests, id_)
-        yield from _decisions(fleet, contests, id_, shards, _KEPT)
+        yield from _decisions(shared, contests, id_, shards, _KEPT)
         yield from _numbers(id_, shards, _KEPT)
         yield from _left(contests, id_, clusters_of(shards), None)
 
@@ -53,14 +53,14 @@ def left_path(cluster: str) -> Path:
     return ("status", "muster", "left", cluster)
 
 
-def _scheduled(fleet: Fleet, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
+def _scheduled(shared: Shared, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
     choice, contest = chosen.choice, chosen.contest
     shards = shards_of(contests.candidates, id_.name, contest.spec, choice.selected)
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
-    yield from _decisions(fleet, contests, id_, shards, because)
+    yield from _decisions(shared, contests, id_, shards, because)
     yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
     said = satisfied(contest.eligible, contest.spec.cluster_sets, contest.spec.wanted, len(choice.selected))
-    yield from _conditions(fleet, id_, said, misconfigured(""), now)
+    yield from _conditions(shared, id_, said, misconfigured(""), now)
     yield from _left(contests, id_, choice.selected, chosen)
 
 
@@ -71,23 +71,24 @@ def _summary(chosen: Chosen) -> str:
     return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
 
 
-def _unscheduled(fleet: Ruled, contests: Contests, obj: Object, now: datetime) -> Iterator[Decision]:
+def _unscheduled(
+    shared: Shared, contests: Contests, obj: Object, compiled: CompiledPlacement, now: datetime
+) -> Iterator[Decision]:
     """A Placement that is misconfigured or paused."""
-    compiled = fleet.compiled.placements[obj.id]
     paused = is_paused(obj)
     if paused and obj.id not in contests.standing:
         return
     shards = remaining(contests, obj.id) or (Shard(f"{obj.id.name}-decision-1", "", 0, ()),)
     selected = clusters_of(shards)
-    yield from _decisions(fleet, contests, obj.id, shards, _KEPT)
+    yield from _decisions(shared, contests, obj.id, shards, _KEPT)
     yield from _numbers(obj.id, shards, _KEPT)
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
         found = eligible(contests.candidates, obj.id.namespace, sets, (), frozenset(selected))
         said = satisfied(found, sets, compiled.wanted, len(selected))
-        yield from _conditions(fleet, obj.id, said, misconfigured(compiled.error), now)
+        yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
     else:
-        for type_, before in fleet.conditions_before(obj.id).items():
+        for type_, before in shared.conditions_before(obj.id).items():
             value = {name: field for name, field in before.items() if name != "type"}
             yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
     yield from _left(contests, obj.id, selected, None)
@@ -103,11 +104,11 @@ def remaining(contests: Contests, id_: ObjectId) -> tuple[Shard, ...]:
 
 
 def _decisions(
-    fleet: Fleet, contests: Contests, id_: ObjectId, shards: Iterable[Shard], because: Because
+    shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[Shard], because: Because
 ) -> Iterator[Decision]:
     """The PlacementDecisions of one Placement. Those that an earlier stage kept and that are not among them go."""
     names: set[str] = set()
-    owner = _owner(fleet, id_)
+    owner = _owner(shared, id_)
     for shard in shards:
         names.add(shard.name)
         decision = PLACEMENT_DECISION.id(shard.name, id_.namespace)
@@ -118,13 +119,13 @@ def _decisions(
     for shard in contests.standing.get(id_, ()):
         if shard.name not in names:
             stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)
-            for path in fleet.decisions(stale):
+            for path in shared.decisions(stale):
                 yield Decision(stale, path, None, _GONE)
 
 
-def _owner(fleet: Fleet, id_: ObjectId) -> dict[str, str | bool] | None:
+def _owner(shared: Shared, id_: ObjectId) -> dict[str, str | bool] | None:
     """The reference to the Placement, where its uid is known: an API server refuses one without."""
-    obj = fleet.objects.get(id_)
+    obj = shared.objects.get(id_)
     uid = dig(obj.body, "metadata", "uid") if obj else None
     if not isinstance(uid, str) or not uid:
         return None
@@ -142,8 +143,8 @@ def _numbers(
     yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because)
 
 
-def _conditions(fleet: Fleet, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
-    before = fleet.conditions_before(id_)
+def _conditions(shared: Shared, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
+    before = shared.conditions_before(id_)
     for type_, said in ((SATISFIED, enough), (MISCONFIGURED, sound)):
         value = condition(before.get(type_), status=said.status, reason=said.reason, message=said.message, now=now)
         yield Decision(id_, ("status", "conditions", (type_,)), value, _BECAUSE)

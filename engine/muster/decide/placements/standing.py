@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.fleet.fleet import Fleet
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.model.tree import Tree, dig, mappings_at
@@ -28,10 +28,10 @@ class Shard:
         return {GROUP_NAME_LABEL: self.group, GROUP_INDEX_LABEL: str(self.index)}
 
 
-def standing_shards(fleet: Fleet) -> Mapping[ObjectId, tuple[Shard, ...]]:
+def standing_shards(view: View) -> Mapping[ObjectId, tuple[Shard, ...]]:
     """Return the last run's decisions by Placement, in the order of their groups and names."""
     found: dict[ObjectId, list[Shard]] = {}
-    for id_, body in fleet.previous.items():
+    for id_, body in view.previous.items():
         if not PLACEMENT_DECISION.has(id_):
             continue
         owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)

@@ -1,26 +1,30 @@
-"""One pass over clusters: what is stated of their power, which waits are over, and what policies say of them."""
+"""The stage before pools: what each of their clusters says by itself, and what policies say of it.
+
+What is stated of a cluster's power, and which waits are over, is decided first, because the policies that sort clusters
+into buckets read it. The manifest of a cluster is carried from the last run; its pool changes it where it wants to.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.conditions import object_conditions
-from muster.decide.context import Context
-from muster.decide.failures import Failed, Failures
-from muster.decide.pools.ledger import Ledger
-from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, timeouts
-from muster.decide.pools.model import HIBERNATING, Cluster, instant
+from muster.decide.conditions import of_objects
+from muster.decide.context import Context, Stated
+from muster.decide.failures import Failed
+from muster.decide.pools.ledger import CARRIED, Ledger
+from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
+from muster.decide.pools.model import HIBERNATING, Cluster, PoolKey, instant
 from muster.decide.pools.powerstate import power_view
-from muster.decide.pools.rules import Rules
-from muster.decide.pools.survey import Survey
+from muster.decide.pools.rules import Rules, rules_of
+from muster.decide.pools.survey import clusters_of, pools_of
 from muster.decide.pools.timeouts import failed_condition, wait_of
+from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
-from muster.model.decision import OF_CONDITIONS, Because, Input
-from muster.model.kinds import CONDITION_POLICY
+from muster.fleet.view import View
+from muster.model.decision import OF_CONDITIONS, Because, Decision, Input
+from muster.model.finding import Finding
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
-from muster.policy.scopes import Scopes
 
 ASKED = "powerStateSince"
 _POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
@@ -30,98 +34,119 @@ _BROKEN = Because("pools", OF_CONDITIONS, "it is deleted because it is broken")
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
+def stage(view: View, context: Context, now: datetime) -> Iterator[Stated | Failed | Finding]:
+    """State what there is to say of every ClusterDeployment that can be read.
+
+    Policies see a cluster with muster's spec in it, the reported status, and as `status.muster` when muster last asked
+    for a power state.
+    """
+    rules, ledger = rules_of(context.rules.settings), Ledger()
+    clusters = [found for _, found in clusters_of(view, now, rules) if found is not None and not found.frozen]
+    if not clusters:
+        return
+    limits = {
+        pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(context.shared)
+    }
+    alone = _Alone(view, ledger, limits, rules, now)
+    for cluster in clusters:
+        if (fault := attempt(cluster, lambda cluster=cluster: alone.state(cluster))) is not None:  # type: ignore[misc]
+            yield fault
+    seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
+    asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not cluster.deleting]
+    for outcome in of_objects(seen, asked, context, now):
+        if not isinstance(outcome, Decision):
+            yield outcome
+        elif outcome.path[-1][0] not in _STATED:
+            ledger.add(outcome)
+    for cluster in clusters:
+        yield ledger.stated(cluster.id)
+
+
+def asked_since(view: View, cluster: Cluster, now: datetime) -> datetime:
+    """When muster last changed the cluster's power state; for one of a pool that it has just met, now."""
+    return instant(view.previous.get(cluster.id), "status", "muster", ASKED) or now
+
+
+def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
+    asked = {ASKED: format_time(asked_since(view, cluster, now))}
+    status = {**cluster.body.get("status", {}), "muster": asked}
+    obj = view.objects.get(cluster.id)
+    return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())
+
+
 @dataclass(frozen=True, slots=True)
-class ClusterPass:
-    """What is the same for every cluster of a run."""
+class _Alone:
+    """States what clusters say by themselves. `limits` are the timeouts that those of each pool inherit."""
 
-    fleet: Ruled
-    context: Context
-    view: Survey
-    now: datetime
+    view: View
+    ledger: Ledger
+    limits: Mapping[PoolKey, Tree]
     rules: Rules
+    now: datetime
 
-    def states(self, ledger: Ledger) -> None:
-        """Decide power states' conditions, hibernateAfter and timeouts of every cluster that can be read."""
-        inherited = {
-            pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in self.view.pools
-        }
-        for cluster in self.view.clusters.values():
-            if not cluster.frozen:
-                limits = inherited.get(cluster.pool, {}) if cluster.pool else {}
-                self._state(ledger, cluster, limits)
+    def state(self, cluster: Cluster) -> None:
+        """Carry what muster declared of a cluster, and decide its power state's conditions, hibernateAfter and
+        timeouts. One that is deleted because it is broken goes on to say why."""
+        self._carry(cluster)
+        self._power(cluster)
+        broken = self.view.conditions_before(cluster.id).get("Broken", {})
+        if cluster.deleting and broken.get("status") == "True":
+            self._condition(cluster, "Broken", broken, _BROKEN)
 
-    def asked(self, cluster: Cluster) -> datetime:
-        """When muster last changed the cluster's power state; for one of a pool that it has just met, now."""
-        return instant(self.fleet.previous.get(cluster.id), "status", "muster", ASKED) or self.now
+    def _carry(self, cluster: Cluster) -> None:
+        """Decide again what muster has declared of a cluster; only the timeouts follow its pool."""
+        fields = carried(self.view.previous.get(cluster.id))
+        if cluster.told:
+            fields.pop(("spec", "powerState"), None)
+        if cluster.declared and cluster.pool in self.limits:
+            own = self._own(cluster)
+            for name in (TO_RUNNING, TO_HIBERNATING):
+                fields.pop(("spec", name), None)
+            fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
+        self.ledger.set_all(cluster.id, fields, CARRIED)
 
-    def _state(self, ledger: Ledger, cluster: Cluster, inherited: Tree) -> None:
-        before = self.fleet.conditions_before(cluster.id)
+    def _power(self, cluster: Cluster) -> None:
+        before = self.view.conditions_before(cluster.id)
         power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
-        stated = {**self._stated_before(cluster, before), **power.stated}
-        for type_, said in stated.items():
-            value = {name: part for name, part in said.items() if name != "type"}
-            ledger.set(cluster.id, ("status", "conditions", (type_,)), value, _POWER)
-        state = power.state or (self.fleet.before(cluster.id, "status", "powerState") if cluster.fake else None)
+        for type_, said in {**_stated_before(cluster, before), **power.stated}.items():
+            self._condition(cluster, type_, said, _POWER)
+        state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
         if state is not None:
-            ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
+            self.ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
         if power.hibernate:
-            ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
+            self.ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
         else:
-            ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
+            self.ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
         # Of a cluster without a pool the power state is a person's: it counts from what the cluster itself says.
-        asked = None if cluster.pool is None else self.asked(cluster)
-        wait = wait_of(cluster, self._limits(cluster, inherited), power, asked, self.rules)
+        asked = None if cluster.pool is None else asked_since(self.view, cluster, self.now)
+        wait = wait_of(cluster, self._limits(cluster), power, asked, self.rules)
         if wait is None:
             return
         if self.now >= wait.deadline:
-            ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
+            self.ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
         else:
-            ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
+            self.ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
 
-    @staticmethod
-    def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
-        """What muster goes on to say of a fake cluster's power, for nobody else does."""
-        return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
-
-    def _limits(self, cluster: Cluster, inherited: Tree) -> Tree:
+    def _limits(self, cluster: Cluster) -> Tree:
         """The timeouts that apply: what a person wrote on the cluster, else what its pool says now."""
-        obj = self.fleet.objects.get(cluster.id)
-        own = {
-            name: value
-            for name in (TO_RUNNING, TO_HIBERNATING)
-            if obj is not None and (value := obj.spec.get(name)) is not None
-        }
-        return {**inherited, **own}
+        own = self._own(cluster)
+        written = {name: own[name] for name in (TO_RUNNING, TO_HIBERNATING) if own.get(name) is not None}
+        return {**self._inherited(cluster), **written}
 
-    def judge(self, ledger: Ledger) -> Iterator[Failed]:
-        """Decide what ConditionPolicies say of every cluster, and yield what failed while they were asked.
+    def _inherited(self, cluster: Cluster) -> Tree:
+        return self.limits.get(cluster.pool, {}) if cluster.pool else {}
 
-        Policies see the cluster with muster's spec in it, the reported status, and as `status.muster` when muster last
-        asked for a power state.
-        """
-        fleet = self.fleet.with_outcomes(d for entries in ledger.entries.values() for d in entries.values())
-        scopes, failures = Scopes.of(fleet, self.context.rules, self.now), Failures()
-        kept = self.context.shared.uncertain(CONDITION_POLICY)
-        for cluster in self.view.clusters.values():
-            if cluster.frozen:
-                continue
-            if cluster.deleting:
-                self._keep_broken(ledger, cluster)
-                continue
-            for decision in object_conditions(scopes, self._seen(cluster), self.now, failures, kept=kept):
-                if decision.path[-1][0] not in _STATED:
-                    ledger.add(decision)
-        yield from failures.seen
+    def _own(self, cluster: Cluster) -> Mapping[str, Tree]:
+        """The spec that a person wrote."""
+        obj = self.view.objects.get(cluster.id)
+        return obj.spec if obj is not None else {}
 
-    def _keep_broken(self, ledger: Ledger, cluster: Cluster) -> None:
-        """A cluster that is deleted because it is broken goes on to say why."""
-        before = self.fleet.conditions_before(cluster.id).get("Broken", {})
-        if before.get("status") == "True":
-            value = {name: part for name, part in before.items() if name != "type"}
-            ledger.set(cluster.id, ("status", "conditions", ("Broken",)), value, _BROKEN)
+    def _condition(self, cluster: Cluster, type_: str, said: Tree, because: Because) -> None:
+        value = {name: part for name, part in said.items() if name != "type"}
+        self.ledger.set(cluster.id, ("status", "conditions", (type_,)), value, because)
 
-    def _seen(self, cluster: Cluster) -> Object:
-        status = {**cluster.body.get("status", {}), "muster": {ASKED: format_time(self.asked(cluster))}}
-        obj = self.fleet.objects.get(cluster.id)
-        return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())
+
+def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
+    """What muster goes on to say of a fake cluster's power, for nobody else does."""
+    return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from muster.decide.pools.model import Pool, text
-from muster.fleet.fleet import Fleet
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
 from muster.model.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_IMAGE_SET
 from muster.model.tree import mapping_at
 
@@ -22,11 +23,11 @@ class Dependencies:
     names: frozenset[str]
 
     @classmethod
-    def of(cls, fleet: Fleet) -> "Dependencies":
+    def of(cls, view: View, settings: Settings) -> "Dependencies":
         """Collect them once per run."""
-        external = fleet.settings.get("pools", "externalDependencies")
+        external = settings.get("pools", "externalDependencies")
         names = {name for name in external if isinstance(name, str)} if isinstance(external, list) else set()
-        names.update(str(obj.id) for obj in fleet.of(CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION))
+        names.update(str(obj.id) for obj in view.of(CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION))
         return cls(frozenset(names))
 
     def missing(self, pool: Pool) -> str:

@@ -9,23 +9,23 @@ is remembered beside the version that the pool has on that day, and is as good a
 from collections.abc import Iterable
 
 from muster.decide.pools.model import Cluster, Pool
-from muster.fleet.fleet import Fleet
+from muster.fleet.view import View
 from muster.model.tree import Tree, dig
 
 _CURRENT = "AllClustersCurrent"
 
 
-def hub_version(fleet: Fleet, pool: Pool, clusters: Iterable[Cluster], version: str) -> Tree:
+def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: str) -> Tree:
     """Return what is to be remembered: the hub's `hash`, and the `version` that it stands for. None for nothing.
 
     `version` is the pool's now. A pool of which a run of muster remembers anything does not move in any more.
     """
     unclaimed = [cluster for cluster in clusters if cluster.version and not cluster.claim]
-    book = fleet.before(pool.id, "status", "muster")
+    book = view.before(pool.id, "status", "muster")
     if book is not None:
         known = dig(book, "hubVersion")
         return known if any(cluster.version == dig(known, "hash") for cluster in clusters) else None
-    said = fleet.conditions_before(pool.id).get(_CURRENT)
+    said = view.conditions_before(pool.id).get(_CURRENT)
     if said is None:
         return None  # no hub has looked at the pool
     stale = _called_stale(said)

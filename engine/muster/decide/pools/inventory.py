@@ -14,7 +14,7 @@ from datetime import datetime
 from muster.decide.pools.buckets import Buckets
 from muster.decide.pools.model import Cluster, Pool, instant, text
 from muster.decide.transitions import condition
-from muster.fleet.fleet import Fleet
+from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
@@ -70,9 +70,9 @@ class Stock:
     now: datetime
 
     @classmethod
-    def of(cls, fleet: Fleet, now: datetime) -> "Stock":
+    def of(cls, view: View, now: datetime) -> "Stock":
         """Read every customization as the last run left it."""
-        return cls({obj.id: _read(fleet, obj.id) for obj in fleet.of(CUSTOMIZATION)}, now)
+        return cls({obj.id: _read(view, obj.id) for obj in view.of(CUSTOMIZATION)}, now)
 
     def put(self, item: Customization) -> None:
         """Keep a changed customization."""
@@ -90,8 +90,8 @@ class Stock:
                     yield Decision(id_, ("status", name), {"name": holder}, because)
 
 
-def _read(fleet: Fleet, id_: ObjectId) -> Customization:
-    body = fleet.previous.get(id_)
+def _read(view: View, id_: ObjectId) -> Customization:
+    body = view.previous.get(id_)
     status = mapping_at(body, "status")
     conditions = {str(c.get("type")): c for c in mappings_at(status, "conditions")}
     cluster, pool = text(status, "clusterDeploymentRef", "name"), text(status, "clusterPoolRef", "name")

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from muster.fleet.fleet import Fleet
+from muster.decide.context import Stated
 from muster.fleet.merge import leaf_at
+from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision, Path, Wake
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
 from muster.model.tree import Tree, mapping_at
 
+CARRIED = Because("pools", OF_ITSELF, "as muster declared it before")
 _AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
@@ -20,12 +22,11 @@ class Ledger:
     """What a pass decides so far."""
 
     entries: dict[ObjectId, dict[Path, Decision]] = field(default_factory=dict)
-    wakes: dict[tuple[ObjectId, Path], Wake] = field(default_factory=dict)
+    wakes: dict[ObjectId, dict[Path, Wake]] = field(default_factory=dict)
 
     def set(self, id_: ObjectId, path: Path, value: Tree, because: Because, horizon: datetime | None = None) -> None:
         """Decide a field; None decides that it is absent."""
-        self.wakes.pop((id_, path), None)
-        self.entries.setdefault(id_, {})[path] = Decision(id_, path, value, because, horizon)
+        self.add(Decision(id_, path, value, because, horizon))
 
     def set_all(self, id_: ObjectId, fields: Mapping[Path, Tree], because: Because) -> None:
         """Decide several fields of an object for one reason."""
@@ -34,13 +35,23 @@ class Ledger:
 
     def add(self, decision: Decision) -> None:
         """Take a decision as it is."""
-        self.wakes.pop((decision.object, decision.path), None)
+        self.wakes.get(decision.object, {}).pop(decision.path, None)
         self.entries.setdefault(decision.object, {})[decision.path] = decision
+
+    def stated(self, id_: ObjectId) -> Stated:
+        """Return what is decided of an object so far, for another ledger to go on from."""
+        return Stated(id_, tuple(self.entries.get(id_, {}).values()), self.wakes.get(id_, {}))
+
+    def take(self, stated: Stated) -> None:
+        """Go on from what is stated of an object."""
+        for decision in stated.decisions:
+            self.add(decision)
+        self.wakes[stated.object] = dict(stated.wakes)
 
     def wake(self, id_: ObjectId, path: Path, because: Because, horizon: datetime | None) -> None:
         """Have the object looked at again when time alone would change a field, unless that is decided otherwise."""
         if horizon is not None:
-            self.wakes[id_, path] = Wake(id_, because, horizon)
+            self.wakes.setdefault(id_, {})[path] = Wake(id_, because, horizon)
 
     def value(self, id_: ObjectId, path: Path) -> Tree:
         """What is decided for a field so far; None where nothing is."""
@@ -50,32 +61,33 @@ class Ledger:
     def forget(self, id_: ObjectId) -> None:
         """Decide nothing about an object."""
         self.entries.pop(id_, None)
-        self.wakes = {at: wake for at, wake in self.wakes.items() if at[0] != id_}
+        self.wakes.pop(id_, None)
 
-    def outcomes(self, fleet: Fleet, now: datetime) -> Iterator[Decision | Wake]:
+    def outcomes(self, view: View, now: datetime) -> Iterator[Decision | Wake]:
         """Yield every decision, by object and path, and every wake.
 
         Where any decision changes what the last run derived, or something of it is not decided again, another pass
         at the same instant may go on from there: then one wake is `now`.
         """
-        changed = self._drops(fleet)
+        changed = self._drops(view)
         for id_, by_path in sorted(self.entries.items()):
-            before, list_keys = fleet.previous.get(id_), kind_of(id_).list_keys
+            before, list_keys = view.previous.get(id_), kind_of(id_).list_keys
             for decision in by_path.values():
                 changed = changed or _differs(before, decision, list_keys)
                 yield decision
         if changed and self.entries:
             yield Wake(min(self.entries), _AGAIN, now)
-        yield from self.wakes.values()
+        for wakes in self.wakes.values():
+            yield from wakes.values()
 
-    def _drops(self, fleet: Fleet) -> bool:
+    def _drops(self, view: View) -> bool:
         """Whether the last run derived something of a cluster or claim that nobody decides any more."""
-        for id_, before in fleet.previous.items():
-            if id_.kind not in _KINDS or id_ in fleet.broken:
+        for id_, before in view.previous.items():
+            if id_.kind not in _KINDS or id_ in view.broken:
                 continue
-            decided = {*self.entries.get(id_, ()), *fleet.decisions(id_)}
+            decided = {*self.entries.get(id_, ()), *view.decisions(id_)}
             paths: list[Path] = [("spec", name) for name in mapping_at(before, "spec")]
-            paths += [("status", "conditions", (type_,)) for type_ in fleet.conditions_before(id_)]
+            paths += [("status", "conditions", (type_,)) for type_ in view.conditions_before(id_)]
             if not decided.issuperset(paths):
                 return True
         return False

@@ -30,7 +30,7 @@ from muster.decide.pools.rules import Rules
 from muster.decide.pools.scaling import Means, Plan, plan, wind_down
 from muster.decide.pools.survey import Survey
 from muster.decide.transitions import condition
-from muster.fleet.fleet import Fleet
+from muster.fleet.shared import Shared
 from muster.model.decision import Because, Held, Input, Outcome
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT
@@ -48,7 +48,7 @@ class World:
     """What the pools of a run share. Each pass writes what the next ones have to know into `ledger`, `stock`, `taken`
     (the names of clusters) and `owners` (who may use a cluster, by its name)."""
 
-    fleet: Fleet
+    fleet: Shared
     view: Survey
     ledger: Ledger
     stock: Stock

@@ -1,57 +1,54 @@
 """The pools stage: one pass over all pools, claims and clusters, as upstream's controllers would make one.
 
-Power states and timeouts first, because the policies that sort clusters into buckets read them; then each pool;
-then the claims, which look at links as they were before the pass. The manifests of clusters are carried from the
-last run and changed where the pass changes them. Everything is read once (`survey`) and the cost is linear.
+It goes on from what is stated of each cluster (`muster.decide.pools.clusters`). First each pool; then the claims, which
+look at links as they were before the pass. The manifests of clusters and claims are carried from the last run and
+changed where the pass changes them. Everything is read once (`survey`) and the cost is linear.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.decide.failures import Failed
 from muster.decide.pools import messages
 from muster.decide.pools.buckets import shown_bucket
 from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
-from muster.decide.pools.clusters import ASKED, ClusterPass
+from muster.decide.pools.clusters import ASKED, asked_since
 from muster.decide.pools.dependencies import Dependencies
 from muster.decide.pools.inventory import Stock
-from muster.decide.pools.ledger import Ledger
-from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
+from muster.decide.pools.ledger import CARRIED, Ledger
+from muster.decide.pools.manifest import carried
 from muster.decide.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.decide.pools.pools import World, pass_over
 from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
 from muster.decide.transitions import condition
-from muster.fleet.fleet import Fleet
-from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Input, Outcome
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.model.decision import OF_SPEC, Because, Input, Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
 from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.policy.ruled import Ruled
 
 OWNER_ROLE = "hive-claim-owner"
-_CARRIED = Because("pools", OF_ITSELF, "as muster declared it before")
 _ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and its claim has ended")
 _CLAIMS = Because("claims", OF_SPEC, "what becomes of the claim, and of its cluster")
 
 
-def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome | Failed]:
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     """Decide one pass over every pool, claim and cluster."""
-    rules = rules_of(fleet.settings)
-    view = survey(fleet, now, rules)
+    rules = rules_of(context.rules.settings)
+    view = survey(shared, now, rules, shared.undeclared)
     if not (view.pools or view.clusters or view.claims):
         return
     ledger = Ledger()
-    clusters = ClusterPass(fleet, context, view, now, rules)
     world = World(
-        fleet=fleet,
+        fleet=shared,
         view=view,
         ledger=ledger,
-        stock=Stock.of(fleet, now),
-        dependencies=Dependencies.of(fleet),
+        stock=Stock.of(shared, now),
+        dependencies=Dependencies.of(shared, context.rules.settings),
         allowance=context.allowance,
         taken=set(view.names),
         owners={},
@@ -59,40 +56,29 @@ def stage(fleet: Ruled, context: Context, now: datetime) -> Iterator[Outcome | F
         rules=rules,
     )
     pools = {pool.key: pool for pool in view.pools}
-    _carry(world, pools)
-    clusters.states(ledger)
-    yield from clusters.judge(ledger)
+    for cluster in view.clusters.values():
+        if not cluster.frozen and cluster.id not in context.faulty:
+            ledger.take(context.stated[cluster.id])
+    _carry(world)
     for pool in view.pools:
         yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
     yield from _claims(world, pools)
     yield from _orphans(world, pools)
     yield from _protected(world, pools)
-    _remember(world, clusters)
+    _remember(world)
     for decision in world.stock.decisions():
         ledger.add(decision)
-    yield from ledger.outcomes(fleet, now)
+    yield from ledger.outcomes(shared, now)
 
 
-def _carry(world: World, pools: dict[PoolKey, Pool]) -> None:
-    """Decide again what muster has declared of clusters and claims; only the timeouts follow their pool."""
-    for cluster in world.view.clusters.values():
-        if cluster.frozen:
-            continue
-        fields = carried(world.fleet.previous.get(cluster.id))
-        own = obj.spec if (obj := world.fleet.objects.get(cluster.id)) is not None else {}
-        if cluster.told:
-            fields.pop(("spec", "powerState"), None)
-        if cluster.declared and (pool := pools.get(cluster.pool or PoolKey("", ""))) is not None:
-            for name in (TO_RUNNING, TO_HIBERNATING):
-                fields.pop(("spec", name), None)
-            fields |= {path: value for path, value in timeouts(pool).items() if path[1] not in own}
-        world.ledger.set_all(cluster.id, fields, _CARRIED)
+def _carry(world: World) -> None:
+    """Decide again what muster has declared of claims."""
     for claim in world.view.claims.values():
         if not claim.frozen:
             fields = carried(world.fleet.previous.get(claim.id))
             if world.rules.stamps_creation and dig(claim.body, "metadata", "creationTimestamp") is None:
                 fields["metadata", "creationTimestamp"] = format_time(world.now)
-            world.ledger.set_all(claim.id, fields, _CARRIED)
+            world.ledger.set_all(claim.id, fields, CARRIED)
 
 
 def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
@@ -128,12 +114,12 @@ def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
 def _await_report(world: World, claim: ObjectId) -> None:
     """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
     before = world.fleet.previous[claim]
-    world.ledger.set_all(claim, carried(before), _CARRIED)
+    world.ledger.set_all(claim, carried(before), CARRIED)
     for type_, said in world.fleet.conditions_before(claim).items():
         value = {name: part for name, part in said.items() if name != "type"}
-        world.ledger.set(claim, ("status", "conditions", (type_,)), value, _CARRIED)
+        world.ledger.set(claim, ("status", "conditions", (type_,)), value, CARRIED)
     if (lifetime := dig(before, "status", "lifetime")) is not None:
-        world.ledger.set(claim, ("status", "lifetime"), lifetime, _CARRIED)
+        world.ledger.set(claim, ("status", "lifetime"), lifetime, CARRIED)
 
 
 def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
@@ -159,7 +145,7 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         path = ("status", "conditions", (type_,))
         if type_ in before and ledger.value(claim.id, path) is None:
             value = {name: part for name, part in before[type_].items() if name != "type"}
-            ledger.set(claim.id, path, value, _CARRIED)
+            ledger.set(claim.id, path, value, CARRIED)
     ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
     if fate.removes is not None:
         _mark(world, fate.removes)
@@ -202,7 +188,7 @@ def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
             yield messages.protected(cluster, world.fleet.objects.get(cluster.id))
 
 
-def _remember(world: World, clusters: ClusterPass) -> None:
+def _remember(world: World) -> None:
     """Record what the next run has to know of each cluster, and who may use it."""
     known = world.view.clusters
     for id_, entries in tuple(world.ledger.entries.items()):
@@ -216,13 +202,15 @@ def _remember(world: World, clusters: ClusterPass) -> None:
             record["bucket"] = shown_bucket(cluster, world.decided(id_)).value
         asked = entries.get(("spec", "powerState"))
         changed = cluster is None or (asked is not None and (asked.value or "") != cluster.wanted)
-        record[ASKED] = format_time(world.now if changed or cluster is None else clusters.asked(cluster))
+        record[ASKED] = format_time(
+            world.now if changed or cluster is None else asked_since(world.fleet, cluster, world.now)
+        )
         if cluster is not None and (id_ in world.fleet.objects or _was_reported(world.fleet, cluster)):
             record["reported"] = True
         if id_.name in world.owners:
             record["owner"] = world.owners[id_.name]
-        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, _CARRIED)
+        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, CARRIED)
 
 
-def _was_reported(fleet: Fleet, cluster: Cluster) -> bool:
+def _was_reported(fleet: View, cluster: Cluster) -> bool:
     return fleet.before(cluster.id, "status", "muster", "reported") is True

@@ -1,7 +1,7 @@
 """One look at everything that pools are made of: pools, claims and clusters, sorted and joined, in linear time."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,9 +18,9 @@ from muster.decide.pools.model import (
     text,
 )
 from muster.decide.pools.rules import Rules
-from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind, of_kinds
 from muster.model.tree import Tree, dig, mapping_at
@@ -59,20 +59,34 @@ class Survey:
         return cluster if cluster.claim == claim.name else None
 
 
-def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
-    """Read the fleet."""
-    pools = tuple(Pool.of(obj.id, obj.body, deleting=obj.deleting) for obj in fleet.of(CLUSTER_POOL))
-    missing = now if rules.stamps_creation else OLDEST
+def pools_of(view: View) -> tuple[Pool, ...]:
+    """Return the sound pools."""
+    return tuple(Pool.of(obj.id, obj.body, deleting=obj.deleting) for obj in view.of(CLUSTER_POOL))
+
+
+def clusters_of(view: View, now: datetime, rules: Rules) -> Iterator[tuple[ObjectId, Cluster | None]]:
+    """Yield every ClusterDeployment; None for one that exists no more."""
+    missing = _missing(now, rules)
+    return ((id_, _cluster(view, id_, missing)) for id_ in _ids(view, CLUSTER_DEPLOYMENT))
+
+
+def _missing(now: datetime, rules: Rules) -> datetime:
+    """When an object was created that does not say it."""
+    return now if rules.stamps_creation else OLDEST
+
+
+def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[ObjectId] = ()) -> Survey:
+    """Read the fleet; of what is `undeclared` there are no more than reports."""
+    pools, missing = pools_of(view), _missing(now, rules)
     clusters: dict[ObjectId, Cluster] = {}
     gone: set[ObjectId] = set()
-    for id_ in _ids(fleet, CLUSTER_DEPLOYMENT):
-        cluster = _cluster(fleet, id_, missing)
+    for id_, cluster in clusters_of(view, now, rules):
         if cluster is None:
             gone.add(id_)
         else:
             clusters[id_] = cluster
-    claims = {id_: _claim(fleet, id_, missing) for id_ in _ids(fleet, CLUSTER_CLAIM) if _declared(fleet, id_)}
-    lost = frozenset(id_ for id_ in _ids(fleet, CLUSTER_CLAIM) if id_ not in claims)
+    claims = {id_: _claim(view, id_, missing) for id_ in _ids(view, CLUSTER_CLAIM) if _declared(view, id_)}
+    lost = frozenset(id_ for id_ in _ids(view, CLUSTER_CLAIM) if id_ not in claims)
     of_pool: dict[PoolKey, list[Cluster]] = defaultdict(list)
     for cluster in sorted(clusters.values(), key=lambda c: c.age_key):
         if cluster.pool is not None:
@@ -92,26 +106,26 @@ def survey(fleet: Fleet, now: datetime, rules: Rules) -> Survey:
         gone=frozenset(gone),
         lost_claims=lost,
         # What a provisioner still says of a cluster that is gone would be taken for the word on a new one of its name.
-        names=frozenset(id_.name for id_ in (*clusters, *fleet.undeclared) if id_.kind == CLUSTER_DEPLOYMENT.name),
+        names=frozenset(id_.name for id_ in (*clusters, *undeclared) if id_.kind == CLUSTER_DEPLOYMENT.name),
         namesakes=namesakes,
     )
 
 
-def _ids(fleet: Fleet, kind: Kind) -> Iterator[ObjectId]:
+def _ids(view: View, kind: Kind) -> Iterator[ObjectId]:
     """Every object of a kind in the inputs or in the last run's derived part, sorted."""
-    return iter(sorted({*of_kinds(fleet.objects, kind), *of_kinds(fleet.previous, kind)}))
+    return iter(sorted({*of_kinds(view.objects, kind), *of_kinds(view.previous, kind)}))
 
 
-def _declared(fleet: Fleet, id_: ObjectId) -> bool:
+def _declared(view: View, id_: ObjectId) -> bool:
     """Whether an input still stands for the object, or may stand in a file that could not be read."""
-    return id_ in fleet.objects or id_ in fleet.broken or fleet.unidentified
+    return id_ in view.objects or id_ in view.broken or view.unidentified
 
 
-def _cluster(fleet: Fleet, id_: ObjectId, missing: datetime) -> Cluster | None:
+def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
     """The view of a cluster; None for one that is gone, or that no more than a report speaks of."""
-    obj, before = fleet.objects.get(id_), fleet.previous.get(id_)
+    obj, before = view.objects.get(id_), view.previous.get(id_)
     declared = dig(before, "spec", "clusterName") is not None
-    frozen = id_ in fleet.broken or (obj is None and fleet.unidentified)
+    frozen = id_ in view.broken or (obj is None and view.unidentified)
     if not frozen and _is_gone(obj, before, declared=declared):
         return None
     reported = obj.body if obj is not None else None
@@ -175,9 +189,9 @@ def _own_word(obj: Object | None, before: Tree) -> bool:
     return any(text(reference, "claimName") for reference in references) or not any(references)
 
 
-def _claim(fleet: Fleet, id_: ObjectId, missing: datetime) -> Claim:
+def _claim(view: View, id_: ObjectId, missing: datetime) -> Claim:
     """The view of a claim."""
-    obj, before = fleet.objects.get(id_), fleet.previous.get(id_)
+    obj, before = view.objects.get(id_), view.previous.get(id_)
     body = _joined(obj.body if obj else None, before, obj)
     return Claim(
         id=id_,
@@ -186,5 +200,5 @@ def _claim(fleet: Fleet, id_: ObjectId, missing: datetime) -> Claim:
         created=instant(body, "metadata", "creationTimestamp") or missing,
         cluster=text(body, "spec", "namespace"),
         deleting=dig(body, "metadata", "deletionTimestamp") is not None,
-        frozen=id_ in fleet.broken or obj is None,
+        frozen=id_ in view.broken or obj is None,
     )

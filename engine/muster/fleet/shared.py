@@ -1,0 +1,106 @@
+"""What a fleet shares: all that a wide stage is given, and all that others may read of a cluster.
+
+What belongs to no cluster is here as it is. Of a cluster and what belongs to it there is what a summary holds, with
+what this run decided of that: the cluster, the scores that placements go by, and the Lease of one that is silent. Of
+what the last run derived there is no more than that it knew the cluster; of a broken one, for which that counts, all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import leased_cluster
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    ADAPTER_REPORT,
+    ADD_ON_PLACEMENT_SCORE,
+    CLUSTERS,
+    CSR,
+    LEASE,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    NODE_POOL,
+    is_cluster,
+    kind_of,
+)
+from muster.model.tree import Tree, dig
+
+#: What belongs to a cluster, so that its neighbourhood has a summary.
+OF_CLUSTERS: Final = frozenset(
+    (*CLUSTERS, LEASE, ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE, CSR)
+)
+#: What of that others may read, whatever it says.
+_READ: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
+_HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ))
+_SCORE: Final = (ADD_ON_PLACEMENT_SCORE.group, ADD_ON_PLACEMENT_SCORE.name)
+_LEASE: Final = (LEASE.group, LEASE.name)
+
+
+@dataclass(frozen=True)
+class Shared(View):
+    """What many clusters share.
+
+    `departed`: clusters that people have removed while their agents still speak. `undeclared`: objects of which there
+    are no more than reports.
+    """
+
+    departed: frozenset[str] = frozenset()
+    undeclared: frozenset[ObjectId] = frozenset()
+
+    @classmethod
+    def by(cls, fleet: Fleet) -> "Shared":
+        """Return what a fleet shares, by what is decided of it so far."""
+        objects, previous = fleet.once(_visible)
+        clusters = [*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken)]
+        leases = {obj.id: obj for obj in _of_silent(fleet, clusters, fleet.of(LEASE))}
+        broken = {id_: fleet.previous[id_] for id_ in fleet.broken if is_cluster(id_) and id_ in fleet.previous}
+        shared = cls(
+            objects={**objects, **leases} if leases else objects,
+            previous={**previous, **broken} if broken else previous,
+            broken=fleet.broken,
+            unidentified=fleet.unidentified,
+            decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _HIDDEN},
+            held=fleet.held,
+            departed=frozenset(fleet.departed),
+            undeclared=fleet.undeclared,
+        )
+        by_kind = {kind: found for kind, found in fleet._by_kind.items() if kind not in _HIDDEN}
+        shared.__dict__["_by_kind"] = {**by_kind, _LEASE: tuple(leases.values())}
+        return shared
+
+
+def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
+    """Yield those of some objects of clusters of which wide stages read anything."""
+    clusters, leases = list[ObjectId](), list[Object]()
+    for obj in sound:
+        if obj.kind in _READ:
+            yield obj
+        if obj.kind in CLUSTERS:
+            clusters.append(obj.id)
+        elif obj.kind is LEASE:
+            leases.append(obj)
+    yield from _of_silent(view, clusters, leases)
+
+
+def _of_silent(view: View, clusters: Iterable[ObjectId], leases: Iterable[Object]) -> Iterator[Object]:
+    """When silent clusters were last heard of: of those that are heard of, that would change with every heartbeat."""
+    silent = {id_.name for id_ in clusters if _headline(view, id_) == "Unknown"}
+    return (obj for obj in leases if leased_cluster(obj) in silent) if silent else iter(())
+
+
+def _headline(view: View, id_: ObjectId) -> Tree:
+    return dig(view.now(id_, "status", "conditions", (kind_of(id_).headline,)), "status")
+
+
+def _visible(view: View) -> tuple[Mapping[ObjectId, Object], Mapping[ObjectId, Tree]]:
+    """The objects that are not hidden, and of what the last run derived what is told of sound ones."""
+    objects = {id_: obj for id_, obj in view.objects.items() if (id_.group, id_.kind) not in _HIDDEN}
+    previous: dict[ObjectId, Tree] = {}
+    for id_, body in view.previous.items():
+        kind = (id_.group, id_.kind)
+        if kind not in _HIDDEN and kind != _SCORE:
+            previous[id_] = {} if is_cluster(id_) else body
+    return objects, previous
