@@ -4,7 +4,7 @@ Every row of the table is an expression that makes one operator or function do a
 long texts, lists that share their parts, patterns, errors in loops. Each runs in a process of its own, at the limit of
 one expression, and may take `--seconds` of CPU and `--megabytes` of memory; what is over either is marked, and the
 program then ends with 1. Nothing is timed in the tests: those hold units against work that is counted
-(`tests/cel/test_units.py`).
+(`tests/cel/runtime/test_budget.py`).
 """
 
 import argparse

@@ -16,7 +16,7 @@ TESTS = Path(__file__).parent
 UNMEASURED = (
     "conformance", "docs", "e2e", "packaging", "soak",
     "acts/test_forecast.py", "answers/test_branch.py",
-    "cel/test_fuzz.py", "cel/test_properties.py", "cel/test_units.py",
+    "cel/runtime/test_budget.py", "cel/test_fuzz.py", "cel/test_properties.py",
     "commands/test_slips.py",
     "decide/placements/test_properties.py", "decide/pools/test_rest.py", "decide/test_faults.py",
     "decide/test_because.py", "decide/test_pipeline.py",

@@ -41,7 +41,7 @@ THROUGH = {
     "commands/options.py": "commands/test_cli.py",
     "commands/origin.py": "packaging/test_origin.py",
     "commands/outcome.py": "commands/test_cli.py",
-    "commands/pulses.py": "decide/pulses/test_pulses.py",
+    "commands/pulses.py": "decide/pulses/test_stage.py",
     "commands/reading.py": "e2e/test_work_trees.py",
     "commands/reconcile.py": "acts/test_reconcile.py",
     "commands/release.py": "commands/test_claim.py",

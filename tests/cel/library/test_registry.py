@@ -8,6 +8,7 @@ import pytest
 from muster.cel.declarations import OPERATORS, parse_overload
 from muster.cel.library.registry import Declarations, Library, Row, libraries, lookup
 from muster.cel.types import BOOL
+from tests.cel.library.tables import has_no_value
 
 ROWS = [row for library in libraries() for row in library.functions]
 
@@ -65,3 +66,8 @@ def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
 def test_a_row_without_a_weight_is_no_row() -> None:
     with pytest.raises(TypeError, match="weight"):
         Library("some").plain("some_f  some.f  (A) -> A")(int)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("expression", ["'a'.nosuch()", "nosuch(1)"])
+def test_a_name_that_no_row_has_fails_where_it_is_called(expression: str) -> None:
+    assert has_no_value(expression)

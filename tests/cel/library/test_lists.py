@@ -1,0 +1,35 @@
+# ruff: noqa: E501 - one expression per line
+"""Lists: sums, order, ranges and flattening; and what cannot be ordered."""
+
+import pytest
+
+from tests.cel.library.tables import has_no_value, holds
+
+HOLDS = """
+[1, 2, 3].sum() == 6 && [1.5, 2.5].sum() == 4.0 && [duration('1s'), duration('2s')].sum() == duration('3s') && [].sum() == 0
+[3, 1, 2].min() == 1 && [3, 1, 2].max() == 3 && ['b', 'a'].min() == 'a' && [1, 2, 2].isSorted() && ![2, 1].isSorted()
+[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1 && [1.0].indexOf(1) == 0
+[1, [2, [3]]].flatten() == [1, 2, [3]] && [1, [2, [3]]].flatten(2) == [1, 2, 3]
+[1, 1.0, 1u, true, 'a', 'a', [1], [1.0], {'x': 1}, {'x': 1u}].distinct().size() == 5
+[3, 1, 2].sort() == [1, 2, 3] && ['bb', 'a'].sortBy(s, s.size()) == ['a', 'bb'] && [1, 2, 3].slice(1, 3) == [2, 3]
+lists.range(3) == [0, 1, 2] && lists.range(0) == [] && [1].first().value() == 1 && ![].last().hasValue()
+""".strip().splitlines()
+
+FAILS = """
+[1, 'a'].sort()
+[].min()
+['a'].sum()
+[1].slice(1, 0)
+[[1]].flatten(-1)
+[{'x': 1}].sort()
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", HOLDS)
+def test_holds(expression: str) -> None:
+    assert holds(expression)
+
+
+@pytest.mark.parametrize("expression", FAILS)
+def test_has_no_value(expression: str) -> None:
+    assert has_no_value(expression)
