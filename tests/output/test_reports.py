@@ -4,11 +4,13 @@
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft4Validator
 
 from muster.commands.options import report_option
 from muster.model.finding import Finding, Severity
@@ -21,6 +23,8 @@ ERROR = Finding(
 )
 LOOSE = Finding("MUS420", Severity.WARNING, "a, b stay")
 NOTE = Finding("MUS101", Severity.NOTE, "50 % [sure] {0}, \\o/", "c.yaml")
+#: As OASIS publishes it, in sarif-2.1/schema of oasis-tcs/sarif-spec (Errata 01).
+SARIF = Draft4Validator(json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text("utf-8")))
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
 
 
@@ -38,7 +42,9 @@ def test_every_report_is_offered(name: str) -> None:
 ), max_size=4))  # fmt: skip
 def test_whatever_findings_say(findings: list[Finding]) -> None:
     for name in ("json", "sarif", "gitlab"):
-        json.loads(REPORTS[name](findings))
+        document = json.loads(REPORTS[name](findings))
+        if name == "sarif":
+            SARIF.validate(document)
     cases = ElementTree.fromstring(REPORTS["junit"](findings).encode()).findall("testsuite/testcase")
     assert len(cases) == (len(findings) or 1)
     lines = REPORTS["github"](findings).splitlines()
@@ -53,6 +59,7 @@ def test_whatever_findings_say(findings: list[Finding]) -> None:
 
 def test_sarif() -> None:
     document = json.loads(REPORTS["sarif"]([ERROR, NOTE, LOOSE]))
+    SARIF.validate(document)
     (run,) = document["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["MUS101", "MUS420"]
     first, second, third = run["results"]
