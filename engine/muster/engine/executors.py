@@ -14,6 +14,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -64,11 +66,17 @@ class Processes:
     def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
         self._count, self._cache, self._decide = count, cache, decide
         self._pool: ProcessPoolExecutor | None = None
+        self._context = _context()
         self._others: frozenset[int | None] = frozenset()
         self._minds_terms = False
 
     def __enter__(self) -> Self:
-        """Begin. Until the end SIGTERM is an exception, so that what is open is closed, where nobody else minds it."""
+        """Begin. Until the end SIGTERM is an exception, so that what is open is closed, where nobody else minds it.
+
+        What workers are forked from takes a third of a second to start: meanwhile this process makes the first shards.
+        """
+        if self._context.get_start_method() == "forkserver":
+            forkserver.ensure_running()
         free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         if free and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, _leave)
@@ -116,11 +124,8 @@ class Processes:
             with contextlib.suppress(BrokenProcessPool):
                 return self._pool.submit(self._decide, shard)
             self._stop(at_once=True)
-        methods = multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        context.set_forkserver_preload([__name__])
         self._others = frozenset(process.pid for process in multiprocessing.active_children())
-        self._pool = ProcessPoolExecutor(self._count, context, _begin, (self._cache,))
+        self._pool = ProcessPoolExecutor(self._count, self._context, _begin, (self._cache,))
         return self._pool.submit(self._decide, shard)
 
     def _stop(self, *, at_once: bool) -> None:
@@ -134,6 +139,13 @@ class Processes:
                 if process.pid not in self._others:
                     process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> BaseContext:
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    context.set_forkserver_preload([__name__])
+    return context
 
 
 def _leave(number: int, _: object) -> None:
