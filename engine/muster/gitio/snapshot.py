@@ -10,7 +10,7 @@ from muster.gitio.history import History
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.gitio.trees import list_tree
+from muster.gitio.trees import find_entries, list_tree
 from muster.model.snapshot import Agents, Skipped
 from muster.model.source import SourceFile
 
@@ -60,7 +60,11 @@ class CommitSnapshot:
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
-        choice = choose(list_tree(self._repository, self.commit, self._only), self._objects)
+        entries = (
+            list_tree(self._repository, self.commit) if self._only is None
+            else find_entries(self._repository, self._objects, self.commit, self._only)
+        )  # fmt: skip
+        choice = choose(entries, self._objects)
         self.skipped = choice.skipped
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)

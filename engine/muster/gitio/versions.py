@@ -12,7 +12,7 @@ from muster.gitio.entries import LINK, SUBMODULE, Entry, read_ignored
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, Ignored, decode, is_data
 from muster.gitio.repository import Repository
-from muster.gitio.trees import AT_ONCE, list_tree
+from muster.gitio.trees import AT_ONCE, find_entries
 
 _LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "log", "--no-color", "--no-notes", "-z",
                "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse", "--format=%H")  # fmt: skip
@@ -86,7 +86,9 @@ class Versions:
 
     @cached_property
     def _ignored_at_start(self) -> Ignored:
-        entries = list_tree(self._repository, self._start, (IGNORE_FILE,)) if self._start else ()
+        if not self._start:
+            return Ignored()
+        entries = find_entries(self._repository, self._objects, self._start, (IGNORE_FILE,))
         return read_ignored(tuple(entries), self._objects)[0]
 
     def _ignored(self, change: _Change) -> Ignored:
