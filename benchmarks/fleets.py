@@ -2,10 +2,15 @@
 
 Every cluster has four input files, written as their writers do: `cluster.yaml` by a person, the others by agents.
 Directories are sharded by 256, as is advised for large fleets.
+
+python -m benchmarks.fleets REPOSITORY CLUSTERS PLACEMENTS
+
+makes one, in a process of its own: of whoever starts others the memory at its largest counts as theirs.
 """
 
 import hashlib
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -228,3 +233,7 @@ def hundred(clusters: int) -> range:
 def pack(path: Path) -> None:
     """Pack a repository as git's own maintenance would: what fast-import leaves behind reads half as fast."""
     subprocess.run(["git", "-C", str(path), "repack", "-adfq"], check=True)
+
+
+if __name__ == "__main__":
+    create(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

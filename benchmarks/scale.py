@@ -27,8 +27,8 @@ from typing import NamedTuple
 from benchmarks import fleets
 from muster.model.times import format_time
 
-#: PR_SET_CHILD_SUBREAPER of Linux: whoever loses its parent becomes our child.
-_SUBREAPER = 36
+#: PR_SET_CHILDSUBREAPER of Linux: whoever loses its parent becomes our child.
+SUBREAPER = 36
 _AT_REST = format_time(fleets.NOON)
 
 
@@ -207,7 +207,8 @@ def derived_fleet(directory: Path, clusters: int, placements: int) -> Scene:
     """Make a fleet and reconcile it until it rests; its compiled expressions are in the cache."""
     directory.mkdir(exist_ok=True)
     scene = Scene(directory / "fleet.git", directory / "cache", clusters)
-    fleets.create(scene.repository, clusters, placements)
+    made = str(scene.repository), str(clusters), str(placements)
+    scene.run([sys.executable, "-m", "benchmarks.fleets", *made])
     kept = Scene(scene.repository, directory / "elsewhere", clusters)  # what is kept of this fleet is of no use later
     kept.run(_reconcile(kept))
     fleets.pack(scene.repository)
@@ -224,23 +225,26 @@ def measure(row: Row, scene: Scene) -> Cost:
         shutil.copytree(scene.repository, own.repository)
         shutil.copytree(scene.cache, own.cache)
         row.prepare(own)
-        command = row.command(own)
-        started = time.perf_counter()
-        process = subprocess.Popen(command, env=own.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        assert process.stdout is not None
-        said = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - started
-        all_used = [used]
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                all_used.append(os.wait4(-1, 0)[2])
+        return cost_of(row.command(own), own, says=row.of == "said")
+
+
+def cost_of(command: list[str], scene: Scene, *, says: bool = False) -> Cost:
+    """Run a command that has to succeed, and `says` at its end how many seconds count."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, env=scene.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    all_used = [used]
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            all_used.append(os.wait4(-1, 0)[2])
     if process.returncode:
-        sys.exit(f"{row.name}: {process.returncode}\n{said.decode()}")
-    own_word = float(said.split()[-1]) if row.of == "said" else 0.0
+        sys.exit(f"{' '.join(command)}: {process.returncode}\n{said.decode()}")
     cpu = sum(one.ru_utime + one.ru_stime for one in all_used)
-    return Cost(cpu, wall, max(one.ru_maxrss for one in all_used) / 1024, own_word)
+    return Cost(cpu, wall, max(one.ru_maxrss for one in all_used) / 1024, float(said.split()[-1]) if says else 0.0)
 
 
 def table(rows: tuple[Row, ...], clusters: int, repeats: int) -> dict[str, Cost]:
@@ -266,7 +270,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="how often each row is measured  [default: 2]")
     parser.add_argument("--rows", default="", help="only these rows, and what they are divided by")
     given = parser.parse_args()
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     by_name = {row.name: row for row in ROWS}
     chosen = given.rows.split(",") if given.rows else list(by_name)
     wanted = set(chosen)
