@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,20 @@ def test_a_command_past_its_limit_is_killed_with_its_children(repo: Repo, tmp_pa
     git = Git(repo.path, {**repo.environ, "PATH": path})
     with pytest.raises(RepositoryError, match="no answer within"):
         git.run("fetch", limit_seconds=0.2)
+
+
+@pytest.mark.parametrize("script", ["setsid sleep 20 & echo said", "setsid sleep 20 & sleep 20"])
+def test_a_child_that_keeps_the_pipes_is_not_waited_for(repo: Repo, tmp_path: Path, script: str) -> None:
+    """As a helper of ssh does that stays for the next connection: it has left the process group, too."""
+    path = _fake_git(tmp_path / "bin", script) + os.pathsep + repo.environ["PATH"]
+    git = Git(repo.path, {**repo.environ, "PATH": path})
+    began = time.monotonic()
+    if "said" in script:
+        assert git.run("fetch", limit_seconds=15).stdout == b"said\n"
+    else:
+        with pytest.raises(RepositoryError, match="no answer within 0.3 seconds"):
+            git.run("fetch", limit_seconds=0.3)
+    assert time.monotonic() - began < 10
 
 
 def test_a_directory_that_is_gone_is_not_replaced_by_the_current_one(tmp_path: Path) -> None:

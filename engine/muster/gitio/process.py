@@ -9,6 +9,7 @@ import contextlib
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -49,6 +50,8 @@ OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRE
 NO_HOOKS: Final = ("-c", "core.hooksPath=/dev/null")
 
 _LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
+_LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
+_LAST_SECONDS: Final = 1.0  # for a process to end by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,11 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git in one directory with one environment."""
+    """git in one directory with one environment. Its processes inherit the file descriptors `inherited`."""
 
     directory: Path
     environ: Mapping[str, str] = field(repr=False)
+    inherited: tuple[int, ...] = ()
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
         """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
@@ -85,6 +89,7 @@ class Git:
                 as_process=True,
                 env=environ,
                 start_new_session=own_session,
+                pass_fds=self.inherited,
             )
         except (OSError, not_found) as error:
             raise _cannot_start(error) from error
@@ -98,18 +103,21 @@ class Git:
     ) -> Completed:
         """Run `git <arguments>` to its end, whatever its status.
 
-        Past `limit_seconds` it is killed with all its children, and RepositoryError raised.
+        Past `limit_seconds` it is killed with all its children, and RepositoryError raised; so it is where this process
+        is interrupted. A child that goes on by itself and keeps the pipes open is not waited for.
         """
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
-            stdout, stderr = process.communicate(stdin, timeout=limit_seconds)
+            stdout, stderr = _said(process, stdin, limit_seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, SIGKILL)
-            process.communicate()
+            _end(process, group=True)
             raise RepositoryError(
                 f"git {verb(arguments)}: no answer within {limit_seconds:g} seconds",
                 "the remote or the network is slow or hangs: try again",
             ) from None
+        except BaseException:
+            _end(process, group=limit_seconds is not None)
+            raise
         return Completed(process.returncode, stdout, stderr.decode(errors="backslashreplace"))
 
     def output(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
@@ -148,6 +156,47 @@ class Complaints:
         while piece := os.read(descriptor, _LAST_BYTES):
             self._said = (self._said + piece)[-_LAST_BYTES:]
         os.close(descriptor)
+
+
+def _said(process: "Process", stdin: bytes, limit_seconds: float | None) -> tuple[bytes, bytes]:
+    """Return what a process prints until it ends. TimeoutExpired past the limit."""
+    if limit_seconds is None:
+        stdout, stderr = process.communicate(stdin)
+        return stdout, stderr
+    until = time.monotonic() + limit_seconds
+    given: bytes | None = stdin
+    while True:
+        ended = process.poll() is not None
+        try:
+            stdout, stderr = process.communicate(given, timeout=min(_LOOK_SECONDS, limit_seconds))
+        except subprocess.TimeoutExpired as open_still:
+            given = None  # it is being written
+            if ended:  # and has been for a while, so all that it said is here
+                for pipe in (process.stdin, process.stdout, process.stderr):
+                    pipe.close()
+                return open_still.output or b"", open_still.stderr or b""
+            if time.monotonic() >= until:
+                raise
+        else:
+            return stdout, stderr
+
+
+def _end(process: "Process", *, group: bool) -> None:
+    """Kill a process, with its `group` where it has one of its own, and close its pipes, whoever else has them."""
+    with contextlib.suppress(ProcessLookupError):
+        if group:
+            os.killpg(process.pid, SIGKILL)
+        elif process.proc is not None:
+            process.proc.terminate()  # git then removes its locks
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            pipe.close()
+    if process.proc is not None:
+        try:
+            process.proc.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.proc.kill()
+            process.proc.wait()
 
 
 def reap(process: "Process") -> int:
