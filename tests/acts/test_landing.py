@@ -67,7 +67,7 @@ def test_there_must_be_a_branch(here: Repo) -> None:
 def test_what_is_pushed_is_here_too(origin: Repo, here: Repo) -> None:
     tips = find_tips(opened(here), "main", "origin")
     commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
-    assert land(opened(here), tips, commit, (FILE,)) == Landed(commit, pushed=True)
+    assert land(opened(here), tips, commit) == Landed(commit, pushed=True)
     assert origin.tip("main") == here.tip("main") == commit
     assert (here.path / FILE).read_text() == "new\n"
 
@@ -77,31 +77,31 @@ def test_a_persons_edit_keeps_the_local_branch_behind_what_is_pushed(origin: Rep
     here.write(FILE, "mine\n")
     tips = find_tips(opened(here), "main", "origin")
     commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
-    landed = land(opened(here), tips, commit, (FILE,))
+    landed = land(opened(here), tips, commit)
     assert landed is not None
     assert (landed.local, landed.pushed) == (before, True)
     assert FILE in landed.left_behind
     assert (origin.tip("main"), here.tip("main")) == (commit, before)
     assert (here.path / FILE).read_text() == "mine\n"
     with pytest.raises(RepositoryError, match=FILE):
-        land(opened(here), find_tips(opened(here), "main", None), commit, (FILE,))
+        land(opened(here), find_tips(opened(here), "main", None), commit)
 
 
 def test_whoever_was_slower_begins_again(origin: Repo, here: Repo, tmp_path: Path) -> None:
     tips = find_tips(opened(here), "main", "origin")
     commit = build_commit(opened(here), {FILE: "new\n"}, "x", tips.base)
     theirs = pushed_by_others(origin, tmp_path)
-    assert land(opened(here), tips, commit, (FILE,)) is None
+    assert land(opened(here), tips, commit) is None
     alone = find_tips(opened(here), "main", None)
     here.commit({"mine.yaml": "x\n"})
-    assert land(opened(here), alone, commit, (FILE,)) is None
+    assert land(opened(here), alone, commit) is None
     assert origin.tip("main") == theirs
 
 
 def test_where_there_is_nothing_to_commit_what_is_ahead_is_pushed(origin: Repo, here: Repo) -> None:
     ahead = here.commit({"mine.yaml": "x\n"})
     tips = find_tips(opened(here), "main", "origin")
-    assert land(opened(here), tips, tips.base, ()) == Landed(ahead, pushed=True)
+    assert land(opened(here), tips, tips.base) == Landed(ahead, pushed=True)
     assert origin.tip("main") == ahead
-    assert land(opened(here), find_tips(opened(here), "main", "origin"), ahead, ()) == Landed(ahead)
-    assert land(opened(here), find_tips(opened(here), "main", None), ahead, ()) == Landed(ahead)
+    assert land(opened(here), find_tips(opened(here), "main", "origin"), ahead) == Landed(ahead)
+    assert land(opened(here), find_tips(opened(here), "main", None), ahead) == Landed(ahead)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.outcomes import Committed, Refused
+from muster.gitio.outcomes import Committed
+from muster.gitio.recovery import recover
 from muster.gitio.repository import open_repository
 from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
@@ -22,7 +23,7 @@ from muster.gitio.repository import open_repository
 repository = open_repository(Path(sys.argv[1]), os.environ)
 files = {"derived/a.yaml": "new\\n", "derived/b.yaml": "new\\n"}
 commit = build_commit(repository, files, "Reconcile", sys.argv[2])
-print(advance(repository, branch="main", expected=sys.argv[2], commit=commit, paths=tuple(files)))
+print(advance(repository, branch="main", expected=sys.argv[2], commit=commit))
 """
 
 
@@ -97,8 +98,9 @@ def test_killed_in_a_bare_repository(repo: Repo, tmp_path: Path, verb: str, mome
         ("fast-import", "before", False),
         ("fast-import", "after", False),
         ("worktree", "after", False),
-        ("merge", "before", False),
-        ("merge", "after", True),
+        ("read-tree", "before", False),
+        ("update-ref", "before", False),
+        ("update-ref", "after", True),
     ],
 )
 def test_killed_where_the_branch_is_checked_out(
@@ -108,31 +110,11 @@ def test_killed_where_the_branch_is_checked_out(
     before = repo.tip()
     assert _run(_killing_git(repo, tmp_path / "bin", verb, moment)).returncode == -9
     assert (repo.tip() != before) is moved
+    recover(open_repository(repo.path, repo.environ))
     assert repo.status() == [" M mine.yaml"]
     assert (repo.path / "derived/a.yaml").read_text() == ("new\n" if moved else "old\n")
     _check_next_run(repo)
     assert repo.status() == [" M mine.yaml"]
-
-
-def test_git_killed_in_the_middle_of_the_merge(repo: Repo) -> None:
-    """A filter that runs while files are written kills the merge: the branch stays, and the lock is named."""
-    repo.git("config", "filter.kill.smudge", "kill -9 $PPID; cat")
-    repo.write(".git/info/attributes", "derived/b.yaml filter=kill\n")
-    before = repo.tip()
-    files = {"derived/a.yaml": "new\n", "derived/b.yaml": "new\n"}
-    repository = open_repository(repo.path, repo.environ)
-    first = commit_files(repository, branch="main", expected=before, files=files, message="Reconcile")
-    assert isinstance(first, Refused)
-    assert repo.tip() == before
-    repo.git("config", "--unset", "filter.kill.smudge")
-    second = commit_files(repository, branch="main", expected=before, files=files, message="Reconcile")
-    assert isinstance(second, Refused)
-    assert "index.lock" in second.message
-    assert repo.tip() == before
-    (repo.path / ".git/index.lock").unlink()
-    repo.git("restore", "derived")
-    repo.git("clean", "--quiet", "--force", "derived")
-    _check_next_run(repo)
 
 
 def test_fast_import_killed_in_the_middle(repo: Repo, tmp_path: Path) -> None:

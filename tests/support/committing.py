@@ -11,4 +11,4 @@ def commit_files(
 ) -> Committed | Moved | Refused:
     """Commit `files` on `branch` if it is still at `expected`."""
     commit = build_commit(repository, files, message, expected)
-    return advance(repository, branch=branch, expected=expected, commit=commit, paths=tuple(files))
+    return advance(repository, branch=branch, expected=expected, commit=commit)

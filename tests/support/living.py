@@ -164,7 +164,7 @@ class Living:
         if settled.files:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             commit = build_commit(repository, files, commit_message(settled.last, settled.changes), tip)
-            advance(repository, branch="main", expected=tip, commit=commit, paths=tuple(files))
+            advance(repository, branch="main", expected=tip, commit=commit)
             self.repo.git("reset", "--quiet", "--hard")
 
     # -- what happens

@@ -156,7 +156,7 @@ def commit_edit(
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
         commit = build_commit(repository, files, message, tips.base)
-        landed = land(repository, tips, commit, tuple(files))
+        landed = land(repository, tips, commit)
         if landed is not None:
             return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")

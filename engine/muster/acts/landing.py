@@ -54,22 +54,22 @@ def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
     return Tips(branch, remote, local, theirs, _base(repository, branch, local, theirs))
 
 
-def land(repository: Repository, tips: Tips, commit: str, paths: tuple[str, ...]) -> Landed | None:
-    """Move the branch to a commit over `tips.base`; None where it moved meanwhile. `paths` are the changed files.
+def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
+    """Move the branch to a commit over `tips.base`; None where it moved meanwhile.
 
     Raises RepositoryError where a person's edit is in the way, or the remote rejects the push.
     """
     if tips.remote is not None:
-        return _pushed(repository, tips, tips.remote, commit, paths)
+        return _pushed(repository, tips, tips.remote, commit)
     if commit == tips.base:
         return Landed(commit)
-    outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit, paths=paths)
+    outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit)
     if isinstance(outcome, Refused):
         raise RepositoryError(_refusal(outcome), outcome.hint)
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
-def _pushed(repository: Repository, tips: Tips, remote: str, commit: str, paths: tuple[str, ...]) -> Landed | None:
+def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
     """Push, then bring the local branch along as far as no person's edit is in the way."""
     pushed = commit != tips.theirs
     if pushed:
@@ -78,16 +78,16 @@ def _pushed(repository: Repository, tips: Tips, remote: str, commit: str, paths:
             raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
         if not isinstance(outcome, Pushed):
             return None
-    left_behind = _bring_along(repository, tips, commit, paths)
+    left_behind = _bring_along(repository, tips, commit)
     local = tips.local if left_behind or tips.local is None else commit
     return Landed(local, pushed, left_behind)
 
 
-def _bring_along(repository: Repository, tips: Tips, commit: str, paths: tuple[str, ...]) -> str:
+def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
     """Fast-forward the local branch to what the remote has. Returns why it could not, or nothing."""
     if tips.local is None or tips.local == commit:
         return ""
-    moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit, paths=paths)
+    moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit)
     if isinstance(moved, Refused):
         return _refusal(moved)
     return "" if isinstance(moved, Committed) else f"the local {tips.branch} moved meanwhile"

@@ -139,7 +139,7 @@ class _Attempt:
             commit = build_commit(repository, files, message, base)
         if remote is not None:
             doing("pushing")
-        landed = land(repository, tips, commit, tuple(settled.files))
+        landed = land(repository, tips, commit)
         if landed is None:
             return None
         if self.state is not None:

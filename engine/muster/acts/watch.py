@@ -20,6 +20,7 @@ from muster.engine.unrest import UNREST
 from muster.fleet.faults import is_fault, told
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.errors import RepositoryError
+from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.gitio.retry import patient
 from muster.model.finding import Severity
@@ -79,6 +80,8 @@ class Watcher:
             seen = self._state()
             if not fetching and seen == self._seen and (self._due is None or now < self._due):
                 return
+            for line in recover(self.repository):
+                self.say(f"{format_time(now)} {line}")
             done = reconcile(
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
                 ears=self._ears, state=self._kept, workers=self._workers,

@@ -42,10 +42,13 @@ def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, p
     """Make a change as one commit, say what was done, and return the exit code."""
     from muster.acts.editing import EditRefusedError, commit_edit
     from muster.acts.landing import target_branch
+    from muster.gitio.recovery import recover
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
 
     repository = open_repository(repo, os.environ)
+    for line in recover(repository):
+        click.echo(line, err=True)
     try:
         done = commit_edit(
             repository, change, subject,

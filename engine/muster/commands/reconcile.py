@@ -105,11 +105,14 @@ def reconcile_once(
     from muster.acts.planned import PlanMovedError
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
+    from muster.gitio.recovery import recover
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
+    for line in recover(repository):
+        click.echo(line, err=True)
     target = branch or target_branch(repository)
     kept = open_state_of(os.environ, repository, target, state)
     planned = _read(plan) if plan else None

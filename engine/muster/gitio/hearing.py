@@ -19,6 +19,7 @@ from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.config import remotes, upstream
 from muster.gitio.errors import LockedError, RepositoryError
 from muster.gitio.push import LIMIT_SECONDS, fetch_agents, tracking
+from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, current_branch
 from muster.model.snapshot import Agents
 
@@ -161,11 +162,12 @@ def _in_order(repository: Repository, sources: Collection[str], known: Collectio
 
 
 def _fetch(repository: Repository, remote: str, limit_seconds: float) -> None:
-    """Fetch agents' refs; once more where another process was at it, whose locks are in the way."""
+    """Fetch agents' refs; once more where another process was at it, or dead, whose locks are in the way."""
     into = "refs/heads/" if _is_mirror(repository, remote) else None
     try:
         fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
     except LockedError:
+        recover(repository)
         fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
 
 

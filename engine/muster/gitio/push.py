@@ -15,12 +15,14 @@ from typing import Final
 
 from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.journal import Note, noted
 from muster.gitio.outcomes import Moved, Pushed, Rejected
 from muster.gitio.process import Completed, Git, without_location
 from muster.gitio.repository import Repository, open_repository, ref_tip
 
 _SHA256_DIGITS: Final = 64
 LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
+_AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has everything
 
 # What would write or run anything beside the refs that are named is switched off.
 _FETCH: Final = (
@@ -55,7 +57,7 @@ def fetch(
     refspecs = [f"+refs/heads/{branch}:{space}{branch}"] if branch else []
     if agents:
         refspecs.append(f"+refs/heads/agents/*:{space}agents/*")
-    done = _remote_command(repository, _FETCH, remote, refspecs, limit_seconds)
+    done = _fetched(repository, space, _FETCH, remote, refspecs, limit_seconds)
     if done.status:
         raise explain("fetch", done.stderr, done.status)
     return ref_tip(repository, f"{space}{branch}") if branch else None
@@ -71,11 +73,12 @@ def fetch_agents(
     # Agents' commits have no parents. In a clone that is shallow anyway no more is fetched of one that has; in a whole
     # one a limit would cut off the history that such a commit shares with a branch.
     shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
-    refspec = f"+refs/heads/agents/*:{into or tracking(repository, remote)}agents/*"
+    space = f"{into or tracking(repository, remote)}agents/"
+    refspecs = (f"+refs/heads/agents/*:{space}*",)
     limited = (*_FETCH, "--depth=1") if shallow else _FETCH
-    done = _remote_command(repository, limited, remote, (refspec,), limit_seconds)
+    done = _fetched(repository, space, limited, remote, refspecs, limit_seconds)
     if done.status and shallow and not done.stderr.strip():  # git's way to say that there is nothing to limit
-        done = _remote_command(repository, _FETCH, remote, (refspec,), limit_seconds)
+        done = _fetched(repository, space, _FETCH, remote, refspecs, limit_seconds)
     if done.status:
         raise explain("fetch", done.stderr, done.status)
 
@@ -109,9 +112,10 @@ def fetch_ref(
 
     `shallow`: the commit alone without its history, and its files only when they are read, where the server allows it.
     """
-    kept = f"{tracking(repository, remote)}{ref.removeprefix('refs/').removeprefix('heads/')}"
+    space = tracking(repository, remote)
+    kept = f"{space}{ref.removeprefix('refs/').removeprefix('heads/')}"
     options = (*_FETCH, *(("--depth=1", "--filter=blob:none") if shallow else ()))
-    done = _remote_command(repository, options, remote, (f"+{ref}:{kept}",), limit_seconds)
+    done = _fetched(repository, space, options, remote, (f"+{ref}:{kept}",), limit_seconds)
     tip = ref_tip(repository, kept) if done.status == 0 else None
     if tip is None:
         raise explain("fetch", done.stderr, done.status)
@@ -211,12 +215,23 @@ def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved
     return Moved(None) if _LOST.search(reason) else Rejected(reason, text)
 
 
+def _fetched(
+    repository: Repository, space: str, options: tuple[str, ...], remote: str, refs: Sequence[str],
+    limit_seconds: float,
+) -> Completed:  # fmt: skip
+    """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
+    with noted(repository, Note(space, seconds=limit_seconds + _AFTERWARDS_SECONDS)) as journal:
+        return _remote_command(repository, options, remote, refs, limit_seconds, git=journal.holding(repository.git))
+
+
 def _remote_command(
-    repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float
-) -> Completed:
+    repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float,
+    git: Git | None = None,
+) -> Completed:  # fmt: skip
     if not remote or remote.startswith("-"):
         raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")
-    return repository.git.run(*options, "--", remote, *refs, env=_unattended(repository), limit_seconds=limit_seconds)
+    git = git or repository.git
+    return git.run(*options, "--", remote, *refs, env=_unattended(repository), limit_seconds=limit_seconds)
 
 
 def _unattended(repository: Repository) -> dict[str, str]:

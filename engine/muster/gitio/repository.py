@@ -117,8 +117,11 @@ def cut_off_at(repository: Repository) -> frozenset[str]:
 
 def common_directory(repository: Repository) -> Path:
     """Return the directory that holds the refs and objects, also where this is a linked worktree."""
-    found = repository.git.line("rev-parse", "--git-common-dir")
-    return (repository.worktree or repository.git_dir) / found if found else repository.git_dir
+    try:
+        named = (repository.git_dir / "commondir").read_bytes()
+    except OSError:
+        return repository.git_dir
+    return Path(os.path.normpath(repository.git_dir / os.fsdecode(named.rstrip(b"\n"))))
 
 
 def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]:

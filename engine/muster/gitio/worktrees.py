@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.gitio.process import Git
 from muster.gitio.repository import Repository
 
 _AFTER_PATH = re.compile(r"HEAD [0-9a-f]+|bare")
@@ -34,6 +35,14 @@ def checkouts(repository: Repository, branch: str) -> tuple[Worktree, ...]:
     return tuple(
         tree for tree in worktrees(repository) if tree.branch == branch and (tree.locked or tree.path.is_dir())
     )
+
+
+def git_directory(repository: Repository, tree: Worktree) -> Path:
+    """Return the git directory of a work tree, which has its HEAD and index. RepositoryError where it is away."""
+    if tree.path == repository.worktree:
+        return repository.git_dir
+    found = Git(tree.path, repository.git.environ).output("rev-parse", "--absolute-git-dir")
+    return Path(os.fsdecode(found).removesuffix("\n"))
 
 
 def _records(listing: str) -> Iterator[list[str]]:

@@ -1,0 +1,97 @@
+"""Runs that are killed at any instant, over and over: the next one reaches what an undisturbed one reaches."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acts.test_walkthrough import cluster
+from tests.gitio.test_recovery import killed_before, landing, template
+from tests.support.git import Repo, clone, new_repository
+from tests.support.killing import Killer
+
+__all__ = ["landing", "template"]  # fixtures
+SECONDS = float(os.environ.get("MUSTER_SOAK_SECONDS", "120"))
+NOW = "2026-01-01T00:10:00Z"
+
+
+def test_killed_before_every_step(landing: Killer, template: Repo, tmp_path: Path) -> None:
+    killed_before(range(1, 100), landing, template, tmp_path)
+
+
+def _muster(repo: Repo, *arguments: str) -> "subprocess.Popen[str]":
+    main = "from muster.commands.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", main, "reconcile", "--repo", str(repo.path), "--now", NOW, *arguments],
+        env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def _ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    with process:
+        said, _ = process.communicate()
+    return process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    repo = new_repository(tmp_path_factory.mktemp("fleet") / "fleet")
+    repo.commit({f"clusters/c{number}.yaml": cluster(f"c{number}") for number in range(60)} | {"mine.yaml": ""})
+    return repo
+
+
+def _kills(seconds: float) -> Iterator[tuple[int, int]]:
+    until = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        yield number, random.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+
+
+@pytest.mark.parametrize("pushing", [False, True], ids=["here", "pushing"])
+def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, *, pushing: bool) -> None:
+    """All of the process group, as a container is killed: muster and every git."""
+    whole = Repo(tmp_path / "whole", {**fleet.environ, "MUSTER_STATE": str(tmp_path / "whole.sqlite")})
+    shutil.copytree(fleet.path, whole.path)
+    began = time.monotonic()
+    assert _ended(_muster(whole))[0] == 0
+    took = time.monotonic() - began
+    killed = recovered = 0
+    for number, how in _kills(SECONDS):
+        origin = clone(fleet, tmp_path / "origin.git", "--bare")
+        here = clone(origin, tmp_path / "here") if pushing else fleet
+        repo = Repo(tmp_path / "run", {**fleet.environ, "MUSTER_STATE": str(tmp_path / "run.sqlite")})
+        shutil.copytree(here.path, repo.path)
+        repo.write("mine.yaml", "edited\n")
+        before = repo.tip()
+        more = ("--push",) if pushing else ()
+        process = _muster(repo, *more)
+        time.sleep(random.uniform(0.3, 1.1) * took)
+        if process.poll() is None:
+            os.killpg(process.pid, how)
+            killed += 1
+        _ended(process)
+        assert repo.tip() == before or repo.tip("HEAD^{tree}") == whole.tip("HEAD^{tree}"), number
+        status, said = _ended(_muster(repo, *more))
+        assert status == 0, said
+        recovered += "put right" in said
+        assert repo.tip("HEAD^{tree}") == whole.tip("HEAD^{tree}")
+        assert repo.status() == [" M mine.yaml"]
+        assert not list((repo.path / ".git").rglob("*.lock"))
+        assert repo.git("fsck", "--no-dangling") == ""
+        if pushing:
+            assert origin.tip("main") == repo.tip()
+        assert "nothing to do" in _ended(_muster(repo, *more))[1]
+        for left in ("origin.git", "here", "run"):
+            shutil.rmtree(tmp_path / left, ignore_errors=True)
+        for kept in tmp_path.glob("run.sqlite*"):
+            kept.unlink()
+    print(f"killed {killed} times of {number}; {recovered} times something was put right")
+    assert killed
