@@ -47,6 +47,7 @@ THROUGH = {
     "commands/release.py": "commands/test_claim.py",
     "commands/render.py": "commands/test_cli.py",
     "commands/source_lines.py": "packaging/test_origin.py",
+    "commands/stopping.py": "commands/test_watch.py",  # real processes that are sent signals
     "commands/supposed.py": "commands/test_forecast.py",
     "commands/taint.py": "commands/test_edits.py",
     "output/annotations.py": "output/test_reports.py",
@@ -60,6 +61,11 @@ THROUGH = {
     "gitio/filelog.py": "commands/test_history.py",
     "output/replay.py": "commands/test_replay.py",
     "gitio/hearing.py": "e2e/test_hearing.py",
+    "gitio/bringing.py": "gitio/test_commit.py",  # a branch and its work tree move together
+    "gitio/journal.py": "gitio/test_recovery.py",  # notes are read by who recovers
+    "gitio/lentindex.py": "gitio/test_recovery.py",
+    "gitio/settling.py": "gitio/test_recovery.py",
+    "gitio/treechanges.py": "gitio/test_recovery.py",
     "gitio/ignoring.py": "commands/test_import.py",
     "gitio/outcomes.py": "gitio/test_commit.py",  # types without behaviour
     "gitio/stored.py": "e2e/test_work_trees.py",  # git's filters and line ends, in every form of a checkout

@@ -2,6 +2,7 @@
 
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -150,6 +151,40 @@ def test_agents_that_push_at_one_time_are_looked_at_together(tmp_path: Path) -> 
         line_with(process, "looked at")
         again = lines_within(process, 3.0)
     assert sum("looked at" in line for line in again) <= took / LONGEST_BURST_SECONDS, again
+
+
+@contextmanager
+def silent_remote(repo: Repo) -> Iterator[socket.socket]:
+    """A remote `origin` that takes connections, and never says anything."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        repo.git("remote", "add", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/fleet")
+        yield server
+
+
+@pytest.mark.parametrize("verb", ["watch", "reconcile"])
+def test_sigterm_ends_a_fetch_that_hangs(tmp_path: Path, verb: str) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/a.yaml": cluster("a")})
+    main = "from muster.commands.cli import main; main()"
+    with (
+        silent_remote(repo) as server,
+        subprocess.Popen(
+            [sys.executable, "-c", main, verb, "--repo", str(repo.path), "--push"],
+            env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process,
+    ):  # fmt: skip
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(PATIENCE_SECONDS)
+            assert connection.recv(1 << 16)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+            assert time.monotonic() - began < 5
+            assert connection.recv(1 << 16) == b""  # git is gone, too
+    assert process.returncode == (0 if verb == "watch" else 143)
+    assert b"Traceback" not in said
+    assert said.endswith(b"stopped\n") is (verb == "watch")
 
 
 def test_nothing_is_decided_before_it_is_due(tmp_path: Path) -> None:

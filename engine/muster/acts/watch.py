@@ -174,8 +174,8 @@ def _tips(refs: Iterable[AgentRef]) -> tuple[tuple[str, str], ...]:
     return tuple((ref.name, ref.commit) for ref in refs)
 
 
-def watch(watcher: Watcher, stop: Event) -> int:
-    """Run until `stop` is set; return the exit code."""
+def watch(watcher: Watcher, stop: Event) -> None:
+    """Run until `stop` is set."""
     wake, say = Event(), watcher.say
     repository = watcher.repository
     ears = Thread(target=_listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
@@ -186,9 +186,7 @@ def watch(watcher: Watcher, stop: Event) -> int:
         watcher.look()
         if wake.wait(watcher.pause()):
             _wait_until_quiet(wake, stop)
-    ears.join(timeout=5)
-    say("stopped")
-    return 0
+    ears.join(timeout=2)
 
 
 def _wait_until_quiet(wake: Event, stop: Event) -> None:

@@ -5,14 +5,16 @@ their verb is called, so that the hook pays for nothing it does not use.
 """
 
 import gc
+import signal
 import sys
 from importlib import import_module
 from keyword import iskeyword
+from typing import NoReturn
 
 import click
 
 from muster import __version__
-from muster.commands.exits import FAULT, FINE, INTERRUPTED, REPOSITORY, USAGE
+from muster.commands.exits import FAULT, FINE, INTERRUPTED, REPOSITORY, TERMINATED, USAGE
 from muster.model.names import did_you_mean
 
 #: Verb -> what it does, in the order in which `muster --help` shows them.
@@ -99,7 +101,13 @@ def main() -> None:
         # A process that answers and ends has no garbage worth looking for, and over a large fleet that takes a seventh
         # of its time.
         gc.disable()
+    signal.signal(signal.SIGTERM, _leave)
     sys.exit(run(sys.argv[1:]))
+
+
+def _leave(*_: object) -> NoReturn:
+    """Leave as after an error, on SIGTERM: git's processes are ended, and what was half done is undone."""
+    sys.exit(TERMINATED)
 
 
 def run(arguments: list[str]) -> int:

@@ -4,7 +4,6 @@ import ipaddress
 import os
 import re
 import shlex
-import signal
 import socket
 import sys
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands.stopping import until_stopped
 from muster.model.agentref import is_cluster_name
 from muster.model.kinds import BY_NAME, CLUSTERS
 from muster.model.times import parse_duration
@@ -103,10 +103,9 @@ def command(
         _say,
     )
     stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     _say(f"detecting {type_} of {cluster}")
-    detector.run(stop)
+    with until_stopped(stop):
+        detector.run(stop)
     _say("stopped")
     return 0
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import socket
 import time
 from functools import partial
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.options import present
+from muster.commands.stopping import until_stopped
 from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
 from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree
@@ -84,10 +84,6 @@ def _go_on(heart: "Heart", cluster: str) -> None:
 
     stop, wake = Event(), Event()
 
-    def end(*_: object) -> None:
-        stop.set()
-        wake.set()
-
     def wait(seconds: float) -> bool:
         wake.wait(seconds)
         wake.clear()
@@ -97,13 +93,12 @@ def _go_on(heart: "Heart", cluster: str) -> None:
         with contextlib.suppress(OSError):  # that nobody reads any more must not end the heartbeat
             click.echo(f"{cluster}: {line}", err=err)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
     observer = Observer(heart.look, heart.facts, wake.set)
-    observer.start()
-    if not wait(_FIRST_LOOK_SECONDS):
-        heart.look, heart.facts, heart.wait = observer.verdict, observer.facts, wait
-        heart.run(tell, partial(tell, err=True))
+    with until_stopped(stop, wake=wake.set):
+        observer.start()
+        if not wait(_FIRST_LOOK_SECONDS):
+            heart.look, heart.facts, heart.wait = observer.verdict, observer.facts, wait
+            heart.run(tell, partial(tell, err=True))
     observer.stop()
     with contextlib.suppress(OSError):
         click.echo("stopped")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ import click
 from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.reading import reading_of
+from muster.commands.stopping import until_stopped
 from muster.model.tree import Tree, dig
 
 
@@ -62,15 +62,14 @@ def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[st
     from muster.gitio.repository import open_repository
 
     stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
 
     def say(event: Tree) -> None:
         if _of_kinds([event], kinds):
             sys.stdout.write(line(event))
             sys.stdout.flush()
 
-    follow(open_repository(repo, os.environ), remote, interval, stop, options.present, say)
+    with until_stopped(stop):
+        follow(open_repository(repo, os.environ), remote, interval, stop, options.present, say)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import sys
 from dataclasses import replace
 from datetime import timedelta
@@ -14,6 +13,7 @@ import click
 
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
+from muster.commands.stopping import until_stopped
 
 if TYPE_CHECKING:
     from muster.engine.workers import Workers
@@ -44,9 +44,6 @@ def command(
 
     if interval <= 0:
         raise click.UsageError("--interval must be positive.")
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
@@ -58,7 +55,11 @@ def command(
         clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
         state=kept, workers=workers,
     )  # fmt: skip
-    return watch(watcher, stop)
+    stop = Event()
+    with until_stopped(stop):
+        watch(watcher, stop)
+    _say("stopped")
+    return 0
 
 
 def _say(line: str) -> None:

@@ -1,7 +1,10 @@
 """The HTTP sink against a real server that takes, fails, hangs, redirects and recovers."""
 
+import itertools
 import json
 import socket
+import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -75,6 +78,34 @@ def test_a_refusal_is_not_tried_again(status: int) -> None:
         deliver(sink(receiver.url), settings(3), EVENT, Patience(lambda _: None, lambda: 0.5))
     assert not caught.value.again
     assert len(receiver.requests) == 1
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 0"])
+def test_a_server_that_drips_is_left_in_time(said: bytes) -> None:
+    """A byte now and then keeps a socket's own time-out from ever passing. What is left of the connection ends, too."""
+    ended = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1 << 16)
+            for byte in itertools.chain(said, itertools.repeat(ord("x"), 1000)):
+                try:
+                    connection.sendall(bytes((byte,)))
+                except OSError:
+                    break
+                time.sleep(0.02)
+        ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,), daemon=True)
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(DeliveryError, match="no answer within 0.3 seconds") as caught:
+            sink(f"http://127.0.0.1:{server.getsockname()[1]}", seconds=0.3).send(EVENT)
+        assert time.monotonic() - began < 5
+        assert caught.value.unreachable
+        assert ended.wait(5)
 
 
 def test_a_server_that_hangs_is_left() -> None:

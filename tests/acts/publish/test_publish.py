@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.acts.publish.publish import Publication, publish, publish_due
-from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings
+from muster.acts.publish.sinks import MOST_PAUSE_SECONDS, DeliveryError, Patience, SinkSettings
 from muster.acts.reconcile import reconcile
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
@@ -68,6 +68,33 @@ def evaluated(tmp_path: Path, memory: PulseMemory, now: datetime = NOON) -> Run:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(CLUSTER % name)
     return evaluate_snapshot(open_snapshot(tmp_path), now, memory.published)
+
+
+def test_a_sink_that_keeps_a_run_waiting_is_given_up(tmp_path: Path) -> None:
+    """It says for each pulse that it shall be asked again later: that of the first counts, and that of the second."""
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    class Busy(Recorder):
+        def send(self, event: Tree) -> None:
+            self.asked += 1
+            raise DeliveryError("answered 429", after_seconds=1e9)
+
+    busy, other = Busy(), Recorder()
+    memory = PulseMemory({})
+    run = evaluated(tmp_path, memory)
+    pulses = list(run.fleet.pulses) * 50
+    done = publish(
+        run.fleet, pulses, memory, open_sink=lambda settings: busy if settings.name == "a" else other,
+        remember=lambda _: None, patience=Patience(sleep, lambda: 0.5, lambda: clock[0]),
+    )  # fmt: skip
+    assert busy.asked == 4
+    assert clock[0] == 3 * MOST_PAUSE_SECONDS
+    assert set(done.failures["a"][1:]) == {"answered 429, for 60 seconds"}
+    assert len(done.failures["a"]) == len(pulses)
+    assert set(other.subjects) == {"ManagedCluster/one", "ManagedCluster/two"}
 
 
 def published(run: Run, memory: PulseMemory, sinks: Mapping[str, Recorder]) -> Publication:

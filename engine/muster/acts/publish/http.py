@@ -5,14 +5,19 @@ keep the method and the body; any other redirection would turn the event into a 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from http.client import HTTPException
+from socket import SHUT_RDWR
+from threading import Event, Timer
 from urllib.parse import urljoin, urlsplit
+from weakref import WeakSet
 
 import urllib3
 from cloudevents.core.bindings import http as binding
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from muster.acts.publish.sinks import DeliveryError, address
 from muster.model.times import parse_time
@@ -31,8 +36,9 @@ class HttpSink:
         self._url = url
         self._binary = mode == "binary"
         self._authorization = authorization
-        limit = urllib3.Timeout(total=timeout.total_seconds())
-        self._pool = urllib3.PoolManager(timeout=limit, retries=False, cert_reqs="CERT_REQUIRED")
+        self._seconds = timeout.total_seconds()
+        self._opened: WeakSet[HTTPConnection] = WeakSet()
+        self._pool = self._new_pool()
 
     def send(self, event: Tree) -> None:
         """Post the event; a status of 2xx means that the receiver has it."""
@@ -60,17 +66,62 @@ class HttpSink:
         headers = dict(message.headers)
         if self._authorization and _origin(url) == _origin(self._url):
             headers["Authorization"] = self._authorization
+        late = Event()
+        watch = Timer(self._seconds, self._hang_up, (late,))
+        watch.daemon = True
+        watch.start()
         try:
             response = self._pool.request(
                 "POST", url, body=message.body, headers=headers, redirect=False, preload_content=False
             )
+            # What the receiver has to say beside its status is not read: it could go on for ever.
+            if response.headers.get("Content-Length") == "0" or response.status == 204:
+                response.drain_conn()
+            response.close()
         except (urllib3.exceptions.HTTPError, HTTPException, ValueError, OSError) as error:
-            raise DeliveryError(f"{url}: {_cause(error)}", unreachable=True) from error
-        # What the receiver has to say beside its status is not read: it could go on for ever.
-        if response.headers.get("Content-Length") == "0" or response.status == 204:
-            response.drain_conn()
-        response.close()
+            said = self._too_late if late.is_set() else _cause(error)
+            raise DeliveryError(f"{url}: {said}", unreachable=True) from error
+        finally:
+            watch.cancel()
+        if late.is_set():  # the end of a connection also ends headers: what has come so far is no answer
+            raise DeliveryError(f"{url}: {self._too_late}", unreachable=True)
         return response.status, response.headers
+
+    @property
+    def _too_late(self) -> str:
+        return f"no answer within {self._seconds:g} seconds"
+
+    def _hang_up(self, late: Event) -> None:
+        """End an exchange that takes too long. A time-out of the socket begins anew with every byte that comes."""
+        late.set()
+        for connection in list(self._opened):
+            with suppress(OSError, AttributeError):  # it may just have ended by itself
+                connection.sock.shutdown(SHUT_RDWR)
+
+    def _new_pool(self) -> urllib3.PoolManager:
+        """A pool that knows its connections from before they are made: also saying hello can take for ever."""
+        opened = self._opened
+
+        class Plain(HTTPConnection):
+            def connect(self) -> None:
+                opened.add(self)
+                super().connect()
+
+        class Secure(HTTPSConnection):
+            def connect(self) -> None:
+                opened.add(self)
+                super().connect()
+
+        class PlainPool(urllib3.HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(urllib3.HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        limit = urllib3.Timeout(total=self._seconds)
+        pool = urllib3.PoolManager(timeout=limit, retries=False, cert_reqs="CERT_REQUIRED")
+        pool.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+        return pool
 
 
 def _check(url: str, status: int, headers: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 At least once: a pulse counts as gone out when all of its sinks have it. What a sink did not take stays due, with the
 same event id, and the sinks that have it are not asked again. A sink that cannot be reached is given up for the rest of
-the run; the others get theirs.
+the run, and so is one that keeps it waiting; the others get theirs.
 """
 
 import contextlib
@@ -35,6 +35,8 @@ from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
 from muster.policy.ruled import Ruled
 
+#: So long a sink may keep a run waiting with what it does not take; then the rest stays due.
+MOST_TROUBLE_SECONDS = 60.0
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
 BATCH = 200
 PATIENT = Patience(time.sleep, random.random)
@@ -162,6 +164,7 @@ class _Publisher:
     result: Publication = field(default_factory=Publication)
     _open: dict[str, Sink] = field(default_factory=dict)
     _given_up: dict[str, str] = field(default_factory=dict)
+    _trouble: dict[str, float] = field(default_factory=dict)
 
     def publish(self, pulse: Pulse, names: Iterable[str]) -> None:
         """Bring one pulse to its sinks."""
@@ -181,13 +184,17 @@ class _Publisher:
         if name in self._given_up:
             self.result.failures[name].append(self._given_up[name])
             return False
+        began = self.patience.monotonic()
         try:
             if name not in self._open:
                 self._open[name] = self.open_sink(self.settings[name])
             deliver(self._open[name], self.settings[name], pulse.event, self.patience)
         except DeliveryError as error:
+            self._trouble[name] = self._trouble.get(name, 0.0) + self.patience.monotonic() - began
             if error.unreachable:
                 self._given_up[name] = error.message
+            elif self._trouble[name] > MOST_TROUBLE_SECONDS:
+                self._given_up[name] = f"{error.message}, for {MOST_TROUBLE_SECONDS:g} seconds"
             self.result.failures.setdefault(name, []).append(error.message)
             return False
         except Exception as error:  # noqa: BLE001 - the boundary for sinks, as `each` is for objects

@@ -1,6 +1,7 @@
 """What a receiver of events is, how it is configured, and how an event is tried again."""
 
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -121,6 +122,7 @@ class Patience:
 
     sleep: Callable[[float], None]
     random: Callable[[], float]
+    monotonic: Callable[[], float] = time.monotonic
 
 
 def deliver(sink: Sink, settings: SinkSettings, event: Tree, patience: Patience) -> None:
