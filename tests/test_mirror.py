@@ -26,7 +26,9 @@ THROUGH = {
     "agent/detector.py": "commands/test_detect.py",
     "answers/described.py": "commands/test_explain.py",  # what is explained shows in what is printed
     "answers/pages.py": "commands/test_explain.py",
+    "answers/policybranches.py": "answers/test_policycoverage.py",
     "answers/reads.py": "answers/test_explain.py",
+    "answers/stated.py": "answers/test_policytest.py",
     "answers/history.py": "commands/test_history.py",  # over real commits
     "answers/listening.py": "e2e/test_hearing.py",  # clones, forks and remotes that do not answer
     "commands/accept.py": "commands/test_edits.py",

@@ -4,7 +4,7 @@ from muster.answers.memory import MemorySnapshot
 from muster.answers.policycoverage import Coverage
 from muster.answers.policytest import run_tests
 from muster.engine.checking import check_snapshot
-from muster.fleet.fleet import Fleet
+from muster.policy.ruled import Ruled
 
 POLICY = """
 apiVersion: muster.dev/v1alpha1
@@ -46,13 +46,13 @@ def case(name: str, labels: str) -> str:
 """
 
 
-def fleet(*cases: str) -> Fleet:
-    return check_snapshot(MemorySnapshot({"policy.yaml": POLICY, "test.yaml": TEST + "".join(cases)}))
+def fleet(*cases: str, further: str = "") -> Ruled:
+    return check_snapshot(MemorySnapshot({"policy.yaml": POLICY + further, "test.yaml": TEST + "".join(cases)}))
 
 
-def covered(*cases: str) -> Coverage:
+def covered(*cases: str, further: str = "") -> Coverage:
     found = Coverage()
-    assert not [result for result in run_tests(fleet(*cases), coverage=found) if result.failures]
+    assert not [result for result in run_tests(fleet(*cases, further=further), coverage=found) if result.failures]
     return found
 
 
@@ -64,7 +64,7 @@ BARE = case("bare", "")
 
 
 def test_what_no_case_took_is_named() -> None:
-    found = covered(LARGE)
+    (found,) = covered(LARGE).policies
     assert [(branch.expression, branch.part, branch.way) for branch in found.missing] == [
         ("matchCondition labelled", "", "false"),
         ("variable size", "'none'", "taken"),
@@ -74,17 +74,51 @@ def test_what_no_case_took_is_named() -> None:
         ("rule large", "variables.size == 'large'", "false"),
         ("rule otherwise", "", "used"),
     ]
-    assert found.total == 11
+    assert (found.total, found.covered) == (11, 4)
     assert str(found.missing[2]) == "rule large is never false"
     assert str(found.missing[2].place) == "policy.yaml:13:19"
 
 
 def test_all_of_it() -> None:
     found = covered(LARGE, HUGE, SMALL, NONE, BARE)
-    assert (found.missing, found.percent) == ([], 100.0)
+    assert ([one.missing for one in found.policies], found.percent) == ([()], 100.0)
+
+
+OTHER = """---
+apiVersion: muster.dev/v1alpha1
+kind: ConditionPolicy
+metadata: {name: other}
+spec:
+  target: {kind: ManagedCluster}
+  type: Other
+  rules: [{name: only, when: has(self.metadata.labels), status: "True", reason: R, message: m}]
+---
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: at-once}
+spec: {clusterAffinity: {clusterNames: [elsewhere]}, actions: [TrafficControl]}
+"""
+
+
+def test_what_no_test_names_is_not_covered_though_it_was_asked() -> None:
+    found = covered(LARGE, HUGE, SMALL, NONE, BARE, further=OTHER)
+    assert [(str(one.policy), one.named, one.covered, one.total) for one in found.policies] == [
+        ("ConditionPolicy/other", False, 0, 2), ("ConditionPolicy/sized", True, 11, 11),
+        ("Remedy/at-once", False, 0, 1),
+    ]  # fmt: skip
+    assert round(found.percent, 1) == round(100 * 11 / 14, 1)
+
+
+def test_policies_without_expressions_are_covered_where_they_act() -> None:
+    test = TEST.replace("ConditionPolicy/sized", "Remedy/at-once") + LARGE.replace("remedyActions: []", "held: []")
+    texts = {"policy.yaml": OTHER.replace("elsewhere", "a"), "test.yaml": test}
+    found = Coverage()
+    run_tests(check_snapshot(MemorySnapshot(texts)), coverage=found)
+    assert [(one.policy.name, one.covered) for one in found.policies if one.named] == [("at-once", 1)]
 
 
 def test_some_cases_alone() -> None:
-    whole = fleet(LARGE, HUGE, SMALL)
-    assert [result.case for result in run_tests(whole, only="UG")] == ["huge"]
+    whole, found = fleet(LARGE, HUGE, SMALL, further=OTHER), Coverage()
+    assert [result.case for result in run_tests(whole, only="UG", coverage=found)] == ["huge"]
+    assert [one.policy.name for one in found.policies] == ["sized"], "those that are tested, and no others"
     assert len(run_tests(whole, only="sized")) == 3

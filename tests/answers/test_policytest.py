@@ -1,15 +1,20 @@
 """PolicyTests: the built-in ones hold, and none can pass by accident."""
 
+# ruff: noqa: E501 - tables
+
 from pathlib import Path
 
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.policytest import CaseResult, run_tests
+from muster.answers.policycoverage import Coverage
+from muster.answers.policytest import POLICIES, CaseResult, run_tests
 from muster.engine.checking import check_snapshot
+from muster.fleet.builtin import builtin_objects
 from muster.gitio.open import open_snapshot
 
-BUILTIN = run_tests(check_snapshot(MemorySnapshot({})), builtin=True)
+COVERED = Coverage()
+BUILTIN = run_tests(check_snapshot(MemorySnapshot({})), builtin=True, coverage=COVERED)
 
 POLICY = """\
 apiVersion: muster.dev/v1alpha1
@@ -47,8 +52,13 @@ def test_built_in(outcome: CaseResult) -> None:
     assert outcome.failures == ()
 
 
-def test_there_are_built_in_tests() -> None:
-    assert len(BUILTIN) >= 3
+def test_every_rule_and_branch_of_every_built_in_policy_is_covered() -> None:
+    """What is not can be told by `muster test --builtin --coverage`."""
+    assert {one.policy for one in COVERED.policies} == {
+        id_ for id_, obj in builtin_objects().items() if obj.kind in POLICIES
+    }
+    missing = [f"{branch.place}: {one.policy}: {branch}" for one in COVERED.policies for branch in one.missing]
+    assert missing == []
 
 
 def outcomes(path: Path, text: str) -> list[str]:
@@ -78,3 +88,113 @@ def test_no_test_passes_by_accident(old: str, new: str, said: str, tmp_path: Pat
     assert old in POLICY
     failures = outcomes(tmp_path, POLICY.replace(old, new))
     assert any(said in failure for failure in failures), failures
+
+
+ADMISSION = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: stays}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [cluster.open-cluster-management.io], apiVersions: ["*"], operations: ["*"], resources: [managedclusters]}
+  validations:
+  - {expression: "request.operation != 'DELETE'", message: it stays}
+  - {expression: "oldObject == null || object == null || object.spec == oldObject.spec", message: it is as it was}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: stays}
+spec: {policyName: stays, validationActions: [Deny]}
+---
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: stays}
+spec:
+  policies: [ValidatingAdmissionPolicy/stays]
+  given:
+    objects:
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a}
+      spec: {hubAcceptsClient: true}
+  cases:
+  - name: each step is a commit, compared with the one before
+    steps:
+    - at: "2026-01-01T00:00:00Z"
+      expect: [{object: ManagedCluster/a, violations: []}]
+    - at: "2026-01-01T00:00:01Z"
+      change:
+        objects:
+        - apiVersion: cluster.open-cluster-management.io/v1
+          kind: ManagedCluster
+          metadata: {name: a}
+          spec: {leaseDurationSeconds: 90}
+      expect: [{object: ManagedCluster/a, violations: [{policy: stays, message: it is as it was}]}]
+    - at: "2026-01-01T00:00:02Z"
+      change: {remove: [ManagedCluster/a]}
+      expect: [{object: ManagedCluster/a, violations: [{message: "ManagedCluster/a cannot be removed: it stays"}]}]
+"""
+
+
+def test_admission_policies_see_what_a_step_changes(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, ADMISSION) == []
+    assert (
+        "violations are []"
+        in outcomes(tmp_path, ADMISSION.replace("violations: []", "violations: [{policy: stays}]"))[0]
+    )
+    told = "violations: [{policy: stays, message: it is as it was}]"
+    (unexpected,) = outcomes(tmp_path, ADMISSION.replace(told, "assertions: ['true']"))
+    assert "unexpected MUS320: it is as it was" in unexpected
+
+
+REFS = """\
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: refs}
+spec:
+  policies: [ConditionPolicy/managed-cluster-available]
+  given:
+    objects:
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a}
+      spec: {hubAcceptsClient: true}
+    agents:
+      a:
+      - apiVersion: coordination.k8s.io/v1
+        kind: Lease
+        metadata: {name: managed-cluster-lease, namespace: a}
+        spec: {renewTime: "2026-01-01T00:00:00Z"}
+  cases:
+  - name: an agent speaks through a ref of its own, again, and not for others
+    steps:
+    - at: "2026-01-01T00:05:00Z"
+      expect:
+      - {object: ManagedCluster/a, conditions: [{type: ManagedClusterConditionAvailable, status: Unknown, reason: ManagedClusterLeaseUpdateStopped}]}
+    - at: "2026-01-01T00:05:01Z"
+      change:
+        agents:
+          a:
+          - apiVersion: coordination.k8s.io/v1
+            kind: Lease
+            metadata: {name: managed-cluster-lease, namespace: a}
+            spec: {renewTime: "2026-01-01T00:05:01Z"}
+          b:
+          - apiVersion: cluster.open-cluster-management.io/v1
+            kind: ManagedCluster
+            metadata: {name: a}
+            status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True"}]}
+      findings: [MUS106]
+      expect:
+      - {object: ManagedCluster/a, conditions: [{type: ManagedClusterConditionAvailable, status: Unknown, reason: ManagedClusterStatusNotReported}]}
+    - at: "2026-01-01T00:05:02Z"
+      change: {remove: [Lease/a/managed-cluster-lease]}
+      findings: [MUS511]
+      expect:
+      - {object: ManagedCluster/a, conditions: [{type: ManagedClusterConditionAvailable, status: Unknown}]}
+"""
+
+
+def test_agents_speak_through_refs_of_their_own(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, REFS) == []

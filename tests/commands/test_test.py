@@ -37,3 +37,18 @@ def test_what_failed_is_told_at_its_place(muster: Run, tmp_path: Path) -> None:
     (told,) = json.loads(out)
     assert (code, told["test"], told["case"], len(told["failures"])) == (1, "PolicyTest/mine", "it says so", 1)
     assert lines[1] == f"  {told['place']}: {told['failures'][0]}"
+
+
+def test_coverage_is_told_of_each_policy(muster: Run, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    code, out, err = muster("test", "--repo", tmp_path, "--require-coverage", "100")
+    assert (code, err) == (1, "less than 100 % is covered\n")
+    assert "policy.yaml:7:21: ConditionPolicy/mine: rule r is never false" in out
+    assert " 50.0 % of   2 branches  ConditionPolicy/mine\n" in out
+    (tmp_path / "policy.yaml").write_text(POLICY.partition("---")[0])
+    code, out, _ = muster("test", "--repo", tmp_path, "--builtin", "-k", "csr-denial", "--coverage", "-o", "json")
+    (told,) = json.loads(out)["coverage"]["policies"]
+    assert (code, told["policy"], told["percent"], told["missing"]) == (0, "ConditionPolicy/csr-denial", 100, [])
+    (tmp_path / "test.yaml").write_text(POLICY.partition("---")[2].replace("mine", "csr-denial"))
+    out = muster("test", "--repo", tmp_path, "--coverage")[1]
+    assert "  0.0 % of   2 branches  ConditionPolicy/mine: no test names it\n" in out

@@ -36,10 +36,13 @@ OPEN_IN_SPEC = {
     "taintpolicy/spec/params": "the policy's author",
     "pulsepolicy/spec/params": "the policy's author",
     "policytest/spec/given/objects/*": "the object's own schema",
+    "policytest/spec/given/agents/*/*": "the object's own schema",
     "policytest/spec/given/derived/*": "the object's own schema",
     "policytest/spec/cases/*/given/objects/*": "the object's own schema",
+    "policytest/spec/cases/*/given/agents/*/*": "the object's own schema",
     "policytest/spec/cases/*/given/derived/*": "the object's own schema",
     "policytest/spec/cases/*/steps/*/change/objects/*": "the object's own schema",
+    "policytest/spec/cases/*/steps/*/change/agents/*/*": "the object's own schema",
 }
 
 

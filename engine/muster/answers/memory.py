@@ -1,12 +1,13 @@
-"""A snapshot that lies in memory: objects that a test states, as if they had been committed."""
+"""A snapshot that lies in memory: objects that a test states, as if they had been committed, or pushed by agents."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.fleet.derived import content_id
+from muster.model.agentref import agent_ref, short_name
 from muster.model.ids import ObjectId
 from muster.model.locations import derived_path
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Agents, Skipped
 from muster.model.source import SourceFile
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
@@ -14,21 +15,32 @@ from muster.yamlio.emitter import emit
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
-    """Files by path: their texts, and further files that are taken over from another snapshot as they are."""
+    """Files by path: their texts, those of the agents' refs by cluster, and further files that are taken over from
+    another snapshot as they are."""
 
     texts: Mapping[str, str]
     further: tuple[SourceFile, ...] = ()
     commit: str | None = None
     skipped: tuple[Skipped, ...] = field(default=())
+    of_agents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def agents(self) -> Agents:
+        """Agents that have nothing to say any more are gone."""
+        present = frozenset(name for name, texts in self.of_agents.items() if texts)
+        return Agents(present, asked=bool(self.of_agents), gone=frozenset(self.of_agents) - present)
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield all files, sorted by path."""
-        own = (_source(path, text.encode()) for path, text in self.texts.items())
-        yield from sorted((*own, *self.further), key=lambda source: source.path)
+        """Yield all files, sorted by path, and then those of agents."""
+        own = [_source(path, text.encode()) for path, text in self.texts.items()]
+        for cluster, texts in self.of_agents.items():
+            ref = short_name(agent_ref(cluster))
+            own += [_source(path, text.encode(), ref) for path, text in texts.items()]
+        yield from sorted((*own, *self.further), key=lambda source: (source.ref, source.path))
 
 
-def _source(path: str, data: bytes) -> SourceFile:
-    return SourceFile(path, content_id(data), lambda: data)
+def _source(path: str, data: bytes, ref: str = "") -> SourceFile:
+    return SourceFile(path, content_id(data), lambda: data, ref)
 
 
 def input_texts(objects: Mapping[ObjectId, Tree]) -> dict[str, str]:

@@ -1,179 +1,138 @@
-"""What PolicyTests cover of the policies that they name: rules, and the branches of expressions.
+"""What PolicyTests cover of policies: which of their branches (`muster.answers.policybranches`) some case took.
 
-A *branch* is something that can turn out in two ways: that a rule, a taint or a match condition holds and that it does
-not; that an operand of `&&` or `||` is true and that it is false; that either arm of `? :` is taken. What never turned
-out one way is not covered, and nobody knows whether the policy says there what it should. What stands inside a macro
-(`exists`, `filter`) turns out many ways in one evaluation, and is not counted.
+What no case took is not covered, and nobody knows whether the policy says there what it should. A case covers the
+policies that its test names and no others: that another one happened to be asked says nothing of it. So a policy that
+no test names is not covered at all.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import chain
 
-from muster import cel
-from muster.answers.reads import title_of
-from muster.cel import ast
-from muster.fleet.places import place_of
+from muster.answers.policybranches import (
+    AWAITED,
+    EXCEEDED,
+    KEPT,
+    MIN_BACKENDS,
+    NO_NODE,
+    REACHED,
+    USED,
+    Branch,
+    Key,
+    budget_key,
+)
+from muster.decide.removals import EFFECT
+from muster.engine.run import Run
+from muster.model.decision import Decision, Held, Pulse
 from muster.model.ids import ObjectId
-from muster.model.source import Place
-from muster.model.tree import At
-from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy
-from muster.policy.in_force import Compiled
-from muster.policy.lazy import VARIABLES_AT
-from muster.policy.policies import Policy
-from muster.policy.pulses import PulsePolicy
-from muster.policy.remedies import Remedy
-from muster.policy.taints import TaintPolicy
 from muster.policy.witness import Evaluation
-
-#: The fields whose expressions say whether something holds.
-_ASKING: Final = frozenset(("when", "expression", HOLD_WHEN))
-_LOGIC: Final = frozenset(("_&&_", "_||_"))
-#: A branch: of which policy, where, which node of the expression (-1: a rule without any), and which way.
-_Key = tuple[ObjectId, At, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """A branch of a policy: of which expression (`rule lease-expired`), what of it (its text, empty for the whole),
-    which way it can turn out, and where the expression stands."""
+class PolicyCoverage:
+    """How much of one policy is covered: the branches that no case took, by place, of how many; and whether any test
+    names it."""
 
     policy: ObjectId
-    expression: str
-    part: str
-    way: str
-    place: Place
+    total: int
+    missing: tuple[Branch, ...]
+    named: bool
 
-    def __str__(self) -> str:
-        """`rule lease-expired: never false`."""
-        of = f"{self.expression}: {self.part}" if self.part else self.expression
-        return f"{of} is never {self.way}"
+    @property
+    def covered(self) -> int:
+        """How many of its branches some case took."""
+        return self.total - len(self.missing)
+
+    @property
+    def percent(self) -> float:
+        """The same as a share."""
+        return 100 * self.covered / self.total
 
 
 @dataclass
 class Coverage:
-    """The branches of the policies that are tested, and those that were seen."""
+    """The branches of the policies that are to be covered, and those that cases took."""
 
-    _all: dict[_Key, Branch] = field(default_factory=dict)
-    _seen: set[_Key] = field(default_factory=set)
-    _variables: dict[tuple[ObjectId, At], At] = field(default_factory=dict)
+    _branches: Mapping[ObjectId, Mapping[Key, Branch]] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
+    _seen: set[tuple[ObjectId | None, Key]] = field(default_factory=set)
 
-    def declare(self, compiled: Compiled, names: Iterable[str]) -> None:
-        """Count the branches of the policies that go by these names (`Kind/name`)."""
-        wanted = frozenset(names)
-        policies: tuple[Policy | Remedy, ...] = (
-            *compiled.conditions, *compiled.taints, *compiled.pulses, *compiled.remedies,
-        )  # fmt: skip
-        for policy in policies:
-            if str(policy.id) in wanted:
-                self._all.update(_branches(policy))
-                for index, name in enumerate(() if isinstance(policy, Remedy) else policy.variables):
-                    self._variables[policy.id, (*VARIABLES_AT, name)] = (*VARIABLES_AT, index, "expression")
+    def declare(self, branches: Mapping[ObjectId, Mapping[Key, Branch]], named: Iterable[str]) -> None:
+        """Count the branches of these policies, of which tests name some (`Kind/name`)."""
+        self._branches = branches
+        self._named.update(named)
 
-    def evaluated(self, seen: Iterable[Evaluation]) -> None:
-        """Take note of evaluations."""
+    def take(self, run: Run, seen: Iterable[Evaluation], named: Collection[str]) -> None:
+        """Take note of a step of a test that names these policies: what was decided, and how expressions turned out."""
+        self._evaluated(one for one in seen if str(one.policy) in named)
+        self._decided(rules_of(run), named)
+        self._budgets(run, named)
+
+    def _evaluated(self, seen: Iterable[Evaluation]) -> None:
         for one in seen:
-            at = self._at(one)
             values = one.result.trace.values if one.result.trace is not None else {}
             for node, value in values.items():
-                self._seen.add((one.policy, at, node, "taken"))
+                self._seen.add((one.policy, (one.at, node, "taken")))
                 if isinstance(value, bool):
-                    self._seen.add((one.policy, at, node, "true" if value else "false"))
+                    self._seen.add((one.policy, (one.at, node, "true" if value else "false")))
 
-    def _at(self, one: Evaluation) -> At:
-        """Where the expression stands: of a variable its name is noted."""
-        return self._variables.get((one.policy, one.at), one.at)
+    def _decided(self, rules: Collection[str], named: Collection[str]) -> None:
+        """What has no expression: it decided (`ConditionPolicy/ready#otherwise`, or a policy as a whole)."""
+        for policy, branches in self._branches.items():
+            for key, branch in branches.items():
+                of = f"{policy}#{branch.expression.removeprefix('rule ')}"
+                if key[1:] == (NO_NODE, USED) and str(policy) in named and (of in rules or str(policy) in rules):
+                    self._seen.add((policy, key))
 
-    def decided(self, rule: str) -> None:
-        """Take note that a rule (`ConditionPolicy/ready#otherwise`) decided."""
-        policy, _, name = rule.partition("#")
-        kind, _, named = policy.partition("/")
-        for key, branch in self._all.items():
-            if (
-                branch.way == "used"
-                and key[0].kind == kind
-                and key[0].name == named
-                and branch.expression == f"rule {name}"
-            ):
-                self._seen.add(key)
+    def _budgets(self, run: Run, named: Collection[str]) -> None:
+        allowance = run.context.allowance if run.context is not None else None
+        if allowance is None:
+            return
+        over = {holding.budget.id for holding in allowance.holding}
+        for budget in allowance.budgets:
+            if str(budget.id) in named and budget.id not in over:
+                self._seen.add((budget.id, budget_key("maxDisrupted", KEPT)))
+        for holding in allowance.holding:
+            if str(holding.budget.id) not in named:
+                continue
+            if holding.disrupted > holding.allowed:
+                self._seen.add((holding.budget.id, budget_key("maxDisrupted", EXCEEDED)))
+            if holding.suspicious:
+                self._seen.add((holding.budget.id, budget_key("suspectObserverAt", REACHED)))
+            if holding.met is not None:
+                self._seen.add((holding.budget.id, budget_key("cooldown", AWAITED)))
+        for held in run.fleet.held:
+            for read in held.because.inputs if held.because.rule in named else ():
+                if held.effect == EFFECT:
+                    self._seen.add((read.object, budget_key("maxRemoved", EXCEEDED)))
+                elif read.path == ("spec", MIN_BACKENDS):
+                    self._seen.add((read.object, budget_key(MIN_BACKENDS, REACHED)))
+
+    @property
+    def policies(self) -> list[PolicyCoverage]:
+        """How much of each policy is covered, by id."""
+        return [
+            PolicyCoverage(id_, len(branches), self._missing(id_, branches), str(id_) in self._named)
+            for id_, branches in sorted(self._branches.items())
+        ]
+
+    def _missing(self, id_: ObjectId, branches: Mapping[Key, Branch]) -> tuple[Branch, ...]:
+        left = (branch for key, branch in branches.items() if (id_, key) not in self._seen)
+        return tuple(sorted(left, key=lambda branch: (branch.place, branch.part, branch.way)))
 
     @property
     def total(self) -> int:
         """How many branches there are."""
-        return len(self._all)
-
-    @property
-    def missing(self) -> list[Branch]:
-        """Those that no test took, by policy and place."""
-        left = (branch for key, branch in self._all.items() if key not in self._seen)
-        return sorted(left, key=lambda branch: (branch.policy, branch.place, branch.part, branch.way))
+        return sum(map(len, self._branches.values()))
 
     @property
     def percent(self) -> float:
         """How much is covered; all of nothing."""
-        return 100.0 * (1 - len(self.missing) / self.total) if self.total else 100.0
+        return 100 * sum(one.covered for one in self.policies) / self.total if self.total else 100.0
 
 
-def _branches(policy: Policy | Remedy) -> Iterator[tuple[_Key, Branch]]:
-    for at, program in _expressions(policy):
-        title, place = title_of(policy.source.spec, at), place_of(policy.source.parts, at)
-        if program is None:
-            yield (policy.id, at, -1, "used"), Branch(policy.id, title, "", "used", place)
-            continue
-        for node, ways in _branching(program.node, whole=at[-1] in _ASKING and at[:2] != VARIABLES_AT):
-            part = "" if node is program.node else _text(program.text, node)
-            for way in ways:
-                yield (policy.id, at, node.id, way), Branch(policy.id, title, part, way, place)
-
-
-def _expressions(policy: Policy | Remedy) -> Iterator[tuple[At, cel.Program | None]]:
-    """The expressions of a policy by place; a rule that asks for nothing has none."""
-    if isinstance(policy, Remedy):
-        yield from ((one.at, one.when) for one in policy.expressions)
-        return
-    yield from ((guard.at, guard.when) for guard in policy.guards)
-    for index, program in enumerate(policy.variables.values()):
-        yield (*VARIABLES_AT, index, "expression"), program
-    if isinstance(policy, TaintPolicy | PulsePolicy):
-        yield from (
-            (rule.at, rule.when) for rule in (policy.taints if isinstance(policy, TaintPolicy) else policy.rules)
-        )
-    elif isinstance(policy, ConditionPolicy):
-        for each in policy.rules:
-            yield (*each.at, "when"), each.when
-            texts = (("status", each.status), ("reason", each.reason), ("message", each.message))
-            yield from (((*each.at, f"{name}Expression"), text.program) for name, text in texts if text.program)
-            if each.observed_generation is not None:
-                yield (*each.at, OBSERVED), each.observed_generation
-        if policy.hold_when is not None:
-            yield ("spec", HOLD_WHEN), policy.hold_when
-
-
-def _branching(root: ast.Node, *, whole: bool) -> Iterator[tuple[ast.Node, tuple[str, ...]]]:
-    """The nodes that can turn out in several ways, and which."""
-    if whole and not isinstance(root, ast.Literal):
-        yield root, ("true", "false")
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Macro | ast.Bind):
-            continue
-        if isinstance(node, ast.Call) and node.function in _LOGIC:
-            yield from ((arg, ("true", "false")) for arg in node.args if not isinstance(arg, ast.Literal))
-        elif isinstance(node, ast.Call) and node.function == "_?_:_":
-            yield from ((arg, ("taken",)) for arg in node.args[1:])
-        pending.extend(ast.children(node))
-
-
-def _text(text: str, node: ast.Node) -> str:
-    """The text of a part of an expression, from its first name to its last."""
-    offsets = [inner.offset for inner in ast.walk(node)]
-    end = max(offsets)
-    if text[end : end + 1] in "'\"":
-        end = text.find(text[end], end + 1)
-    while 0 <= end < len(text) - 1 and (text[end + 1].isalnum() or text[end + 1] in "_."):
-        end += 1
-    start = min(offsets)
-    while text.count("(", start, end + 1) > text.count(")", start, end + 1) and (close := text.find(")", end + 1)) >= 0:
-        end = close
-    return " ".join(text[start : end + 1].split())
+def rules_of(run: Run) -> frozenset[str]:
+    """The rules by which anything was decided, is due or was held: `Kind/name#rule`, or `Kind/name` for all of it."""
+    decisions = (decision for by_path in run.fleet.decided.values() for decision in by_path.values())
+    reasons = (one.because for one in chain[Decision | Pulse | Held](decisions, run.fleet.pulses, run.fleet.held))
+    return frozenset(rule for because in reasons for rule in because.rule.split(", "))

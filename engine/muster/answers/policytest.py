@@ -1,28 +1,30 @@
 """PolicyTests: what policies must say of objects that the test states, step by step.
 
 Each case stands alone: its objects are committed to an empty repository in memory that has the fleet's policies and
-no object of the fleet itself, evaluated at each step's instant, and what was derived is kept for the next step. A
-test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed and decides
-nothing in any case fails the test, and an error in what a case states fails the case.
+no object of the fleet itself (or pushed to refs of agents), evaluated at each step's instant, and what was derived is
+kept for the next step. Admission policies are asked as `muster validate` asks them: about what the step changes of the
+one before. A test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed
+and decides nothing in any case fails the test, and an error in what a case states fails the case.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from muster import cel
-from muster.answers.memory import MemorySnapshot, derived_texts, input_texts
-from muster.answers.policycoverage import Coverage
+from muster.answers.memory import derived_texts
+from muster.answers.policybranches import branches_of
+from muster.answers.policycoverage import Coverage, rules_of
+from muster.answers.stated import Stated, objects_of
+from muster.check.admission.messages import speaker
+from muster.engine.checking import check_snapshot
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.model.finding import Severity
-from muster.model.ids import ObjectId
+from muster.model.finding import Finding, Severity
 from muster.model.kinds import (
-    BY_GROUP_KIND,
-    BY_NAME,
     CLUSTER_TAINT_POLICY,
     CONDITION_POLICY,
     DISRUPTION_BUDGET,
@@ -31,14 +33,21 @@ from muster.model.kinds import (
     PULSE_POLICY,
     REMEDY,
     TAINT_POLICY,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
 )
 from muster.model.names import did_you_mean
+from muster.model.snapshot import Snapshot
 from muster.model.source import Place, SourceFile
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.ruled import Ruled
 from muster.policy.witness import Witness
 
-_POLICIES = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY)
+POLICIES = (
+    CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
+    VALIDATING_ADMISSION_POLICY,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +61,59 @@ class CaseResult:
 
 
 def run_tests(
-    fleet: Fleet, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None
+    fleet: Ruled, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None
 ) -> list[CaseResult]:
     """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.
 
-    `only` runs those whose names, or whose cases' names, have this in them. `coverage` is told what was asked.
+    `only` runs those whose names, or whose cases' names, have this in them. `coverage` is told what cases took of the
+    fleet's policies, of those of the bundle where asked for, and of what tests name; of the last alone where only
+    some tests are run.
     """
     tests = list(fleet.of(POLICY_TEST))
     if builtin:
         tests += [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
+    tests = sorted((test for test in tests if _is_asked_for(test, only)), key=lambda test: test.id)
+    if coverage is not None:
+        named = {name for test in tests for name in test.spec["policies"]}
+        branches = branches_of(fleet).items()
+        coverage.declare({
+            id_: found for id_, found in branches
+            if str(id_) in named or (not only and (builtin or id_ not in fleet.builtin))
+        }, named)  # fmt: skip
     policies = _policy_files(fleet)
-    found = (_test(fleet, test, policies, only, coverage) for test in sorted(tests, key=lambda t: t.id))
+    found = (_test(fleet, test, policies, only, coverage) for test in tests)
     return [result for results in found for result in results]
+
+
+def _is_asked_for(test: Object, only: str) -> bool:
+    names = (test.id.name, *(str(case.get("name")) for case in mappings_at(test.spec, "cases")))
+    return any(_has(name, only) for name in names)
+
+
+def _has(name: str, text: str) -> bool:
+    return text.casefold() in name.casefold()
 
 
 def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
     """The files of the fleet's own policies: a file that also holds other objects brings them along."""
-    found = {part.source.path: part.source for obj in fleet.of(*_POLICIES) for part in obj.parts}
+    kinds = (*POLICIES, VALIDATING_ADMISSION_POLICY_BINDING)
+    found = {part.source.path: part.source for obj in fleet.of(*kinds) for part in obj.parts}
     return tuple(source for _, source in sorted(found.items()))
 
 
 def _test(
     fleet: Fleet, test: Object, policies: tuple[SourceFile, ...], only: str, coverage: Coverage | None
 ) -> Iterator[CaseResult]:
-    whole = only.casefold() in test.id.name.casefold()
-    listed: list[str] = list(test.spec.get("policies") or ())
-    known = {str(obj.id) for kind in _POLICIES for obj in fleet.policies(kind)}
+    whole = _has(test.id.name, only)
+    listed: list[str] = list(test.spec["policies"])
+    known = {str(obj.id) for kind in POLICIES for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
         if name not in known:
             text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):
-        if not whole and only.casefold() not in str(case.get("name")).casefold():
+        if not whole and not _has(str(case.get("name")), only):
             continue
         place = place_of(test.parts, ("spec", "cases", index, "name"))
         failures = tuple(_case(test, case, policies, deciding, coverage))
@@ -99,69 +128,49 @@ def _case(
     test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str], coverage: Coverage | None
 ) -> Iterator[str]:
     """Play the steps; yield what does not hold."""
-    objects = _objects({}, (*mappings_at(test.spec, "given", "objects"), *mappings_at(case, "given", "objects")))
+    listed: list[str] = list(test.spec["policies"])
+    admits = any(name.startswith(f"{VALIDATING_ADMISSION_POLICY.name}/") for name in listed)
+    stated = Stated().after(mapping_at(test.spec, "given")).after(mapping_at(case, "given"))
     settings = overlay(mapping_at(test.spec, "given", "fleet"), mapping_at(case, "given", "fleet"), {})
-    objects[FLEET.id("test")] = {
-        "apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": "test"}, "spec": settings,
-    }  # fmt: skip
-    before = _objects({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
+    stated = stated.after({"objects": [
+        {"apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": "test"}, "spec": settings}
+    ]})  # fmt: skip
+    before = objects_of({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
     derived = derived_texts(before.items())
+    base: Snapshot | None = None
     for step in mappings_at(case, "steps"):
-        objects = _objects(objects, mappings_at(step, "change", "objects"))
-        for name in dig(step, "change", "remove") or ():
-            objects = {id_: body for id_, body in objects.items() if str(id_) != name}
-        snapshot = MemorySnapshot({**input_texts(objects), **derived}, policies)
+        change = mapping_at(step, "change")
+        stated = stated.after(change).without(change.get("remove") or ())
+        snapshot = stated.snapshot(derived, policies)
         witness = None if coverage is None else Witness(lambda _: True)
         run = evaluate_snapshot(snapshot, parse_time(step["at"]), witness=witness)
-        rules = set(_rules(run))
-        deciding.update(rule.partition("#")[0] for rule in rules)
+        judged = check_snapshot(snapshot, base, witness).sorted_findings() if admits else []
+        base = snapshot
+        deciding.update(rule.partition("#")[0] for rule in rules_of(run))
+        deciding.update(policy for found in judged if (policy := speaker(found)))
         if coverage is not None and witness is not None:
-            coverage.declare(run.fleet.compiled, test.spec.get("policies") or ())
-            coverage.evaluated(witness.seen)
-            for rule in rules:
-                coverage.decided(rule)
-        yield from (f"at {step['at']}: {failure}" for failure in _check(run, step))
+            coverage.take(run, witness.seen, listed)
+        yield from (f"at {step['at']}: {failure}" for failure in _check(run, judged, step))
         derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
 
 
-def _objects(known: Mapping[ObjectId, Tree], bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
-    """Lay objects over those that are known, field by field."""
-    laid = dict(known)
-    for body in bodies:
-        kind = BY_GROUP_KIND.get((str(body["apiVersion"]).rpartition("/")[0], body["kind"])) or BY_NAME.get(
-            body["kind"]
-        )
-        if kind is None:
-            continue
-        id_ = kind.id(body["metadata"]["name"], dig(body, "metadata", "namespace") or "")
-        laid[id_] = overlay(laid[id_], body, kind.list_keys) if id_ in laid else body
-    return laid
-
-
-def _rules(run: Run) -> Iterator[str]:
-    """The rules behind the run's decisions, as `Kind/name#rule`."""
-    reasons = [decision.because for by_path in run.fleet.decided.values() for decision in by_path.values()]
-    reasons += [pulse.because for pulse in run.fleet.pulses]
-    reasons += [held.because for held in run.fleet.held]
-    for because in reasons:
-        yield because.rule
-
-
-def _check(run: Run, step: Tree) -> Iterator[str]:
+def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
     bodies = {_label(body): body for body in run.objects}
     expected = set(step.get("findings") or ())
-    for found in run.findings:
-        if found.severity is Severity.ERROR and found.code not in expected:
+    told = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
+    for found in sorted({*run.findings, *judged}, key=Finding.sort_key):
+        is_told = speaker(found) and str(found.object) in told
+        if found.severity is Severity.ERROR and found.code not in expected and not is_told:
             yield f"unexpected {found.code}: {found.message}"
-    for code in sorted(expected - {found.code for found in run.findings}):
+    for code in sorted(expected - {found.code for found in (*run.findings, *judged)}):
         yield f"{code} was expected, but not found"
     if "horizon" in step:
         horizon = None if run.horizon is None else format_time(run.horizon)
         if horizon != step["horizon"]:
             yield f"horizon is {horizon}, expected {step['horizon']}"
     for expect in mappings_at(step, "expect"):
-        for failure in _expectation(run, bodies.get(expect["object"]), expect):
-            yield f"{expect['object']}: {failure}"
+        failures = (*_violations(judged, expect), *_expectation(run, bodies.get(expect["object"]), expect))
+        yield from (f"{expect['object']}: {failure}" for failure in failures)
 
 
 def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
@@ -170,7 +179,8 @@ def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
             yield "is there, expected to be absent"
         return
     if body is None:
-        yield "is absent"
+        if expect.keys() - {"object", "violations"}:
+            yield "is absent"
         return
     conditions = {c.get("type"): c for c in mappings_at(body, "status", "conditions")}
     taints = mappings_at(body, "spec", "taints")
@@ -221,6 +231,18 @@ def _pulses(run: Run, expect: Tree) -> Iterator[str]:
     )
     if not matched:
         yield f"pulses are {shown}, expected {wanted}"
+
+
+def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
+    if "violations" not in expect:
+        return
+    have = [
+        {"policy": policy.partition("/")[2], "message": found.message}
+        for found in judged if str(found.object) == expect["object"] and (policy := speaker(found))
+    ]  # fmt: skip
+    wanted = mappings_at(expect, "violations")
+    if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):
+        yield f"violations are {have}, expected {wanted}"
 
 
 def _assertion(text: str, body: Tree, run: Run) -> Iterator[str]:

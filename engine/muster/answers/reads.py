@@ -23,6 +23,7 @@ from muster.policy.witness import Evaluation
 #: What an entry of a policy's list is called.
 _ENTRIES: Final = {
     "rules": "rule", "matchConditions": "matchCondition", "taints": "taint", "decisionMatches": "decisionMatch",
+    "validations": "validation", "auditAnnotations": "auditAnnotation",
 }  # fmt: skip
 #: What is shown with what it was made of, or is the same for everybody.
 _NO_INPUTS: Final = frozenset(("variables", "now"))
@@ -123,7 +124,7 @@ def title_of(spec: Any, at: At) -> str:
     if len(at) < 4 or at[1] not in _ENTRIES:
         return ".".join(str(step) for step in at[1:])
     entry = spec.get(at[1], [])[at[2]] if isinstance(at[2], int) else {}
-    name = entry.get("name") or (f"{entry['key']}:{entry['effect']}" if "key" in entry else at[2])
+    name = entry.get("name") or ":".join(entry[part] for part in ("key", "effect") if part in entry) or at[2]
     field = str(at[3]).removesuffix("Expression")
     return f"{_ENTRIES[str(at[1])]} {name}" + ("" if field in ("when", "expression") else f": {field}")
 

@@ -34,6 +34,7 @@ from muster.policy.ruled import Ruled
 
 if TYPE_CHECKING:
     from muster.policy.placements.compiled import CompiledPlacement
+    from muster.policy.witness import Witness
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.
@@ -58,11 +59,14 @@ def remedies_only(fleet: Fleet) -> Compiled:
     return compile_remedies(fleet)
 
 
-def validate(fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy) -> Ruled:
+def validate(
+    fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy,
+    witness: "Witness | None" = None,
+) -> Ruled:  # fmt: skip
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
-    compiles them, or as many of them as are needed.
+    compiles them, or as many of them as are needed. A `witness` is told how those of admission were evaluated.
     """
     findings = list(fleet.findings)
     fleet, found, sound = _with_sound_reports(fleet)
@@ -81,7 +85,7 @@ def validate(fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet]
     from muster.policy.admission.policies import compile_admissions
 
     admissions = compile_admissions(checked)
-    admission = admit(replace(checked, broken=frozenset(broken)), admissions, base)
+    admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
     # Of what policies speak, nobody says that it is ignored.
     findings = [one for one in findings if one.code != "MUS102" or one.place not in admission.judged]
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--rev", metavar="REV", help="Test this revision.  [default: the files as they are]")
 @click.option("--builtin", is_flag=True, help="Run the tests of the built-in policies too.")
 @click.option("-k", "only", metavar="TEXT", default="", help="Run only tests and cases with this in their names.")
-@click.option("--coverage", is_flag=True, help="Show what of the policies that tests name no case took.")
+@click.option("--coverage", is_flag=True, help="Show what of each policy no case took; of one that no test names, all.")
 @click.option(
     "--require-coverage",
     "required",
@@ -37,7 +37,8 @@ def command(
     """Run PolicyTests: what policies must say of objects that the tests state.
 
     Coverage counts rules and the branches of expressions: that a rule holds and that it does not, that an operand is
-    true and that it is false. Exit code 1: a test failed, there is none, or too little is covered.
+    true and that it is false. A case covers the policies that its test names; a policy that no test names is not
+    covered. Exit code 1: a test failed, there is none, or too little is covered.
     """
     from muster.answers.policycoverage import Coverage
     from muster.answers.policytest import run_tests
@@ -71,21 +72,39 @@ def command(
         click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
         return 1
     if covered is not None:
-        for branch in covered.missing:
-            click.echo(f"{branch.place}: {branch.policy}: {branch}")
-        click.echo(f"{covered.percent:.1f} % of {covered.total} branches covered")
+        _tell(covered)
     click.echo(f"{len(results) - len(bad)} passed, {len(bad)} failed")
     if lacking:
         click.echo(f"less than {required:g} % is covered", err=True)
     return 1 if bad or lacking else code
 
 
+def _tell(covered: "Coverage") -> None:
+    """What no case took, and then how much of each policy."""
+    for policy in covered.policies:
+        for branch in policy.missing if policy.named else ():
+            click.echo(f"{branch.place}: {policy.policy}: {branch}")
+    for policy in covered.policies:
+        unnamed = "" if policy.named else ": no test names it"
+        click.echo(f"{policy.percent:5.1f} % of {policy.total:3} branches  {policy.policy}{unnamed}")
+    click.echo(f"{covered.percent:5.1f} % of {covered.total:3} branches covered")
+
+
 def _document(covered: "Coverage") -> "Tree":
     return {
         "percent": covered.percent,
         "branches": covered.total,
-        "missing": [
-            {"policy": str(b.policy), "expression": b.expression, "part": b.part, "way": b.way, "place": str(b.place)}
-            for b in covered.missing
+        "policies": [
+            {
+                "policy": str(policy.policy),
+                "percent": policy.percent,
+                "branches": policy.total,
+                "tested": policy.named,
+                "missing": [
+                    {"expression": b.expression, "part": b.part, "way": b.way, "place": str(b.place)}
+                    for b in policy.missing
+                ],
+            }
+            for policy in covered.policies
         ],
     }

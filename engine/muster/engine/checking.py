@@ -6,21 +6,23 @@ from muster.fleet.fleet import Fleet
 from muster.model.kinds import FLEET
 from muster.model.snapshot import Snapshot
 from muster.policy.ruled import Ruled
+from muster.policy.witness import Witness
 
 
-def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None) -> Ruled:
+def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None, witness: Witness | None = None) -> Ruled:
     """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
 
-    With a base, admission policies are also asked about what changed since then.
+    With a base, admission policies are also asked about what changed since then. A `witness` is told how their
+    expressions were evaluated.
     """
-    return check_against(snapshot, None if base is None else assemble(base))
+    return check_against(snapshot, None if base is None else assemble(base), witness)
 
 
-def check_against(snapshot: Snapshot, before: Fleet | None) -> Ruled:
+def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None) -> Ruled:
     """The same against a base that is assembled. The settings of a Fleet in which an error is found do not count."""
-    fleet = validate(assemble(snapshot), before)
-    if fleet.settings.obeyed and is_fleet_broken(fleet):
-        return validate(assemble(snapshot, obeying=False), before)  # its error is none that assembling can see
+    fleet = validate(assemble(snapshot), before, witness=witness)
+    if fleet.settings.obeyed and is_fleet_broken(fleet):  # its error is none that assembling can see
+        return validate(assemble(snapshot, obeying=False), before, witness=witness)
     return fleet
 
 

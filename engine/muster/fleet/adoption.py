@@ -131,7 +131,8 @@ def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
     taints = [taint for taint in mappings_at(body, "spec", "taints") if taint.get("timeAdded") is not None]
     status: Tree = {}
     conditions = mappings_at(body, "status", "conditions")
-    if found := [c for c in conditions if str(c.get("type")) in deciders.conditions and "lastTransitionTime" in c]:
+    decided = (c for c in conditions if str(c.get("type")) in deciders.conditions)
+    if found := [c for c in decided if c.get("lastTransitionTime") is not None]:
         status["conditions"] = found
     own: Tree = {}
     if actions := [action for action in dig(body, "status", "remedyActions") or () if isinstance(action, str)]:

@@ -120,14 +120,15 @@ class PolicyKind(Generic[P]):
             variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
             compiler.environment = policy_environment(target.kinds, types, self.further, bounds)
         common = Common(
-            id=obj.id, source=obj, target=target, guards=tuple(_guards(obj, compiler)), variables=variables,
+            id=obj.id, source=obj, target=target, guards=tuple(guards_of(obj, compiler)), variables=variables,
             params=mapping_at(obj.spec, "params"),
         )  # fmt: skip
         policy = self.build(obj, compiler, common)
         return (None if compiler.failed else policy), compiler.findings
 
 
-def _guards(obj: Object, compiler: Compiler) -> Iterator[Guard]:
+def guards_of(obj: Object, compiler: Compiler) -> Iterator[Guard]:
+    """Compile the match conditions of a policy."""
     for index, guard in enumerate(mappings_at(obj.spec, "matchConditions")):
         at = ("spec", "matchConditions", index, "expression")
         yield Guard(str(guard.get("name", index)), compiler.condition(at), at)

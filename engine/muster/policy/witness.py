@@ -54,12 +54,13 @@ class WitnessedScope(PolicyScope):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Where the evaluations of one policy about one object are noted; `clock` is the one they tell their horizons."""
+    """Where the evaluations of one policy about one object are noted; `clock` is the one they tell their horizons, None
+    where they see no `now`."""
 
     witness: Witness
     object: ObjectId
     policy: ObjectId
-    clock: cel.Clock
+    clock: cel.Clock | None = None
 
     def take(self, program: cel.Program, at: At, result: cel.Result) -> None:
         """Note an evaluation."""

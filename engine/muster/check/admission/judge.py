@@ -16,11 +16,12 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.source import Place
-from muster.model.tree import Tree
+from muster.model.tree import At, Tree
 from muster.policy.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
 from muster.policy.admission.request import NOBODY, Request, requests
 from muster.policy.admission.resources import Resource
 from muster.policy.lazy import PolicyScope
+from muster.policy.witness import Note, Witness, WitnessedScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Admission:
     judged: frozenset[Place] = frozenset()
 
 
-def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission:
+def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Witness | None = None) -> Admission:
     """Ask the policies about every object. Without a base every one is new, and none is gone.
 
     An object that would be allowed but for what was reported of it is allowed without that: no agent keeps people's
@@ -44,7 +45,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None) -> Admission
         return Admission(fleet.objects)
     objects, unheard = dict(fleet.objects), list[Finding]()
     foreigners, earlier = Foreigners.of(fleet, base)
-    surroundings = Surroundings(fleet, foreigners)
+    surroundings = Surroundings(fleet, foreigners, witness)
     spoken_of = _spoken_of(foreigners, earlier, admissions)
 
     @cache
@@ -133,7 +134,10 @@ def _scope(around: Surroundings, binding: Binding, request: Request, params: Tre
         "params": params,
         "namespaceObject": around.namespace(request),
     }
-    return PolicyScope(variables, binding.policy.variables, around.share)
+    policy, witness = binding.policy, around.witness
+    if witness is None or not witness.about(request.id):
+        return PolicyScope(variables, policy.variables, around.share)
+    return WitnessedScope(variables, policy.variables, around.share, Note(witness, request.id, policy.id))
 
 
 def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
@@ -144,7 +148,7 @@ def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterat
             yield _refused(binding, request, unsaid)
         return
     for rule in policy.validations:
-        outcome = _outcome(rule.holds, scope)
+        outcome = _outcome(rule.holds, scope, (*rule.at, "expression"))
         if isinstance(outcome, str):
             if policy.strict:
                 yield _refused(binding, request, f"the expression {short(rule.expression)} failed: {outcome}")
@@ -157,10 +161,10 @@ def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
     """Why the policy says nothing of the object: empty where a match condition does not hold, else which one failed;
     None where all of them hold. One that does not hold counts before one that fails, as upstream."""
     failed = None
-    for name, guard in policy.guards:
-        outcome = _outcome(guard, scope)
+    for guard in policy.guards:
+        outcome = _outcome(guard.when, scope, guard.at)
         if isinstance(outcome, str):
-            failed = failed or f"matchCondition {name} failed: {outcome}"
+            failed = failed or f"matchCondition {guard.name} failed: {outcome}"
         elif not outcome:
             return ""
     return failed
@@ -169,30 +173,35 @@ def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
 def _noted(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
     """What the policy notes for the record. One that fails counts as a violation where failures do."""
     policy, said = binding.policy, dict[str, str]()
-    for key, program in policy.notes:
-        result = program.run(scope, budget=scope.budget)
-        if result.error is not None:
+    for note in policy.notes:
+        try:
+            value = scope.evaluate(note.value, note.at)
+        except cel.EvaluationError as error:
             if policy.strict:
-                yield _refused(binding, request, f"the audit annotation {key} failed: {result.error}")
-        elif isinstance(result.value, str) and result.value.strip():
-            said[key] = result.value
+                yield _refused(binding, request, f"the audit annotation {note.key} failed: {error}")
+            continue
+        if isinstance(value, str) and value.strip():
+            said[note.key] = value
     yield from noted(policy.id, request.id, request.object, binding.source, said)
 
 
-def _outcome(program: cel.Program, scope: PolicyScope) -> bool | str:
+def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:
     """Whether an expression holds, or why that cannot be said."""
-    result = program.run(scope, budget=scope.budget)
-    if result.error is not None:
-        return str(result.error)
-    return result.value if isinstance(result.value, bool) else f"it gave {result.value!r}, not true or false"
+    try:
+        value = scope.evaluate(program, at)
+    except cel.EvaluationError as error:
+        return str(error)
+    return value if isinstance(value, bool) else f"it gave {value!r}, not true or false"
 
 
 def _message(rule: Validation, scope: PolicyScope) -> str:
     """What is said of a violation, as upstream chooses it: computed, written, or the expression itself."""
     if rule.message.program is not None:
-        said = rule.message.program.run(scope, budget=scope.budget)
-        text = said.value if said.error is None and isinstance(said.value, str) else ""
-        if text.strip() and "\n" not in text:
+        try:
+            text = scope.evaluate(rule.message.program, (*rule.at, "messageExpression"))
+        except cel.EvaluationError:
+            text = ""
+        if isinstance(text, str) and text.strip() and "\n" not in text:
             return text
     return rule.message.literal or f"failed expression: {short(rule.expression)}"
 

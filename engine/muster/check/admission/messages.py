@@ -1,6 +1,7 @@
 """What admission policies say of objects."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
@@ -9,6 +10,7 @@ from muster.model.findings import finding
 from muster.model.ids import ObjectId
 
 _LONGEST = 200
+_SAYS_SO: Final = " says so"
 
 
 def refused(
@@ -23,7 +25,12 @@ def refused(
 
 def says_so(policy: ObjectId) -> str:
     """Whose word a refusal is: its hint, by which refusals of one policy are told from others."""
-    return f"{policy} says so"
+    return f"{policy}{_SAYS_SO}"
+
+
+def speaker(found: Finding) -> str:
+    """Which policy (`Kind/name`) refuses something, or warns of it; empty where a finding is nothing of the kind."""
+    return found.hint.removesuffix(_SAYS_SO) if found.code == "MUS320" and found.hint.endswith(_SAYS_SO) else ""
 
 
 def noted(

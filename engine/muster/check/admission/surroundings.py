@@ -17,6 +17,7 @@ from muster.policy.admission.policies import Binding
 from muster.policy.admission.request import NOBODY, Request
 from muster.policy.lazy import cost_share
 from muster.policy.selectors import LabelSelector
+from muster.policy.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,12 @@ class Params:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """One revision, as it stands around the objects that policies are asked about."""
+    """One revision, as it stands around the objects that policies are asked about. A `witness` is told how their
+    expressions were evaluated."""
 
     fleet: Fleet
     foreigners: Foreigners
+    witness: Witness | None = None
     _spaces: dict[str, Tree] = field(default_factory=dict)
     _params: dict[tuple[ObjectId, str], Params] = field(default_factory=dict)
 

@@ -18,6 +18,7 @@ from muster.policy.admission.matching import Match
 from muster.policy.admission.messages import matches_nothing, no_authorizer
 from muster.policy.admission.resources import REGISTERED, Resources
 from muster.policy.expressions import Compiler, Text
+from muster.policy.policies import Guard, guards_of
 from muster.policy.types import object_type
 
 _GVK = ObjectType("kind", {name: Field(STRING, required=True) for name in ("group", "version", "kind")})
@@ -68,6 +69,15 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditNote:
+    """An `auditAnnotations` entry: what the policy notes for the record under a key."""
+
+    key: str
+    value: cel.Program
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
     """A ValidatingAdmissionPolicy. `strict`: an expression that fails counts as a violation (`failurePolicy`).
 
@@ -77,10 +87,10 @@ class AdmissionPolicy:
     id: ObjectId
     source: Object
     match: Match
-    guards: tuple[tuple[str, cel.Program], ...]
+    guards: tuple[Guard, ...]
     variables: Mapping[str, cel.Program]
     validations: tuple[Validation, ...]
-    notes: tuple[tuple[str, cel.Program], ...]
+    notes: tuple[AuditNote, ...]
     strict: bool
     param_kind: tuple[str, str] | None
     asks_who: bool
@@ -148,22 +158,19 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     param_kind = _param_kind(obj)
     compiler = Compiler(obj, _environment(match.kind(), param_kind))
     variables = _variables(obj, compiler)
-    guards = tuple(
-        (str(guard.get("name", index)), compiler.condition(("spec", "matchConditions", index, "expression")))
-        for index, guard in enumerate(mappings_at(obj.spec, "matchConditions"))
-    )
+    guards = tuple(guards_of(obj, compiler))
     validations = []
     for index, rule in enumerate(mappings_at(obj.spec, "validations")):
         at = ("spec", "validations", index)
         holds = compiler.condition((*at, "expression"))
         validations.append(Validation(holds, compiler.text(at, "message"), str(rule["expression"]), at))
-    notes = tuple(
-        (str(note["key"]), compiler.value(("spec", "auditAnnotations", index, "valueExpression")))
-        for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations"))
-    )
+    notes = []
+    for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
+        where = ("spec", "auditAnnotations", index, "valueExpression")
+        notes.append(AuditNote(str(note["key"]), compiler.value(where), where))
     strict, asks_who = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
     policy = AdmissionPolicy(
-        obj.id, obj, match, guards, variables, tuple(validations), notes, strict, param_kind, asks_who
+        obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, asks_who
     )  # fmt: skip
     return (None if compiler.failed else policy), compiler.findings
 
