@@ -136,6 +136,29 @@ def test_what_was_passed_over_is_counted(muster: Run, fleet: Path) -> None:
     assert "muster reconcile --now 2026-01-01T12:00:00Z" in out
 
 
+def test_a_credential_in_a_url_stays_out_and_is_told(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    (tmp_path / "hub.yaml").write_text(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: eu-9}\n"
+        "spec: {hubAcceptsClient: true, managedClusterClientConfigs: [{url: 'https://me:hunter2@eu-9.example.com'}]}\n"
+    )
+    code, _, errors = muster("import", tmp_path / "hub.yaml")
+    assert code == 0
+    assert "MUS960: spec.managedClusterClientConfigs[0].url of ManagedCluster/eu-9 held a credential" in errors
+    assert not any("hunter2" in text for text in files(fleet).values())
+
+
+def test_secrets_that_muster_cannot_see_are_named_where_the_fleet_has_a_list_of_its_own(
+    muster: Run, fleet: Path
+) -> None:
+    (fleet / "fleet.yaml").write_text(
+        "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n"
+        "spec: {pools: {externalDependencies: [Secret/pools/other]}}\n"
+    )
+    _, _, errors = muster("import", DUMPS / "hive.yaml")
+    assert "MUS965: imported pools need Secrets that muster cannot see: Secret/" in errors
+    assert "pools/secrets.yaml" not in files(fleet)
+
+
 def test_what_belongs_to_the_hub_itself_is_no_fault(muster: Run, fleet: Path, tmp_path: Path) -> None:
     """Whatever such objects are called: OpenShift's requests have colons in their names."""
     request = (

@@ -182,6 +182,12 @@ def test_a_slip_is_an_error_and_removes_nothing(name: str, repo: Repo, muster: R
     assert repo.git("rev-parse", "HEAD:derived") == stood
 
 
+def test_a_file_that_lost_its_object_is_named_with_what_it_held(repo: Repo, muster: Run) -> None:
+    repo.commit({"clusters/a.yaml": ""})
+    code, _, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+    assert (code, "MUS110: the file held ManagedCluster/a, and there is nothing in it now" in err) == (1, True), err
+
+
 @pytest.mark.parametrize("name", sorted(SLIPS.keys() - {"ignored"}))
 def test_a_slip_stays_one_when_other_things_change(name: str, repo: Repo, muster: Run) -> None:
     """Runs that commit something else in between are compared with the last one that found every file whole."""

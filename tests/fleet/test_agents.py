@@ -317,3 +317,12 @@ def test_a_provisioner_says_what_it_saw_of_its_cluster_and_nothing_else(repo: Re
     assert (body["spec"]["powerState"], body["spec"]["clusterName"]) == ("Running", "ci-1")
     assert "deletionTimestamp" not in body["metadata"]
     assert _bucket(run) == "assignable"
+
+
+def test_a_ref_dated_ahead_shadows_nobody_and_is_told(repo: Repo) -> None:
+    """The cluster's own ref counts; the one that would only win by its date is named."""
+    repo.commit_to("refs/remotes/origin/agents/a", {"lease.yaml": lease("a", FRESH)}, date="2025-12-31T23:59:00Z")
+    repo.commit_to("refs/remotes/other/agents/a", {"lease.yaml": lease("a", FRESH)}, date="2999-01-01T00:00:00Z")
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    assert [found.code for found in run.findings] == ["MUS122"]
+    assert "other/agents/a" in f"{run.findings[0].file}{run.findings[0].message}"

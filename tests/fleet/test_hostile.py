@@ -18,6 +18,8 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "Latin-1": ("latin1.yaml", "apiVersion: v1\nkind: X\nname: Zürich\n".encode("latin-1"), "MUS006"),
     "control character": ("bell.yaml", b"apiVersion: v1\nkind: X\nname: \x07\n", "MUS007"),
     "50 MB": ("large.yaml", b"apiVersion: v1\nkind: X\n#" + b"x" * 50_000_000, "MUS022"),
+    "200,001 values": ("many.yaml", b"apiVersion: v1\nkind: X\na: [" + b"1," * 200_000 + b"]\n", "MUS008"),
+    "a list as a key": ("key.yaml", b"apiVersion: v1\nkind: X\n? [a, b]\n: c\n", "MUS012"),
     "python tag": ("tag.yaml", b"apiVersion: v1\nkind: !!python/object:os.system X\n", "MUS011"),
     "not a mapping": ("list.yaml", b"- apiVersion: v1\n  kind: X\n", "MUS009"),
     "5,000 digits": ("digits.yaml", b"apiVersion: v1\nkind: X\na: " + b"9" * 5_000, "MUS010"),
