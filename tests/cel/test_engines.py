@@ -74,7 +74,7 @@ def outcome(run: Any) -> str:
 
 def both(program: Program, variables: dict[str, Any]) -> tuple[str, str]:
     """Return what generated code gives, and what the closures give."""
-    step = closures.build(program.node, program.env, program._types)
+    step = closures.build(program.node, program.env, program.types)
     return (
         outcome(lambda: program._body(variables, [EXPRESSION_LIMIT])),
         outcome(lambda: step(Frame(variables, [EXPRESSION_LIMIT]))),

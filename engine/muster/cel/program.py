@@ -43,7 +43,8 @@ class Program:
     """An expression, compiled for an environment. Immutable; may be shared by threads.
 
     `type` is the type of its value where the environment is typed. `cost` is what one pass over it costs, loops not
-    counted. `reads` has the names of the variables it refers to.
+    counted. `reads` has the names of the variables it refers to. `types` are those of what is read from data, by the
+    ids of nodes.
     """
 
     __slots__ = (
@@ -51,7 +52,6 @@ class Program:
         "_explain",
         "_limit",
         "_timed",
-        "_types",
         "cost",
         "env",
         "evaluate",
@@ -60,6 +60,7 @@ class Program:
         "source",
         "text",
         "type",
+        "types",
         "warnings",
     )
 
@@ -81,7 +82,7 @@ class Program:
         self.warnings = warnings
         self._limit = EXPRESSION_LIMIT if env.max_cost is None else env.max_cost
         self.type = types.get(node.id)
-        self._types = types
+        self.types = types
         self.cost = weigh(ast.walk(node), env, types)
         self.reads = _free_names(node)
         self._timed = "now" in self.reads
@@ -108,7 +109,7 @@ class Program:
 
     def _interpret(self, variables: Mapping[str, Any], meter: Meter) -> Any:
         if self._explain is None:
-            self._explain = closures.build(self.node, self.env, self._types)
+            self._explain = closures.build(self.node, self.env, self.types)
         return self._explain(Frame(variables, meter))
 
     def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int, shared: Budget | None = None) -> Any:
@@ -217,7 +218,7 @@ class Program:
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""
         seen: dict[int, Any] = {}
-        step = closures.build(self.node, self.env, self._types, trace=True)
+        step = closures.build(self.node, self.env, self.types, trace=True)
         with suppress(EvaluationError, RecursionError, MemoryError):
             step(Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen))
         return trace_of(self.text, self.node, seen)
