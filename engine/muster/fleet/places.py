@@ -28,9 +28,9 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
     return Place("") if best is None else _locate(best, steps)
 
 
-def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "") -> Finding:
+def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "", example: str = "") -> Finding:
     """Return a finding about a field of an object, at the place where it is written."""
-    return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id)
+    return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id, example=example)
 
 
 def places_of(parts: Iterable[Part], path: Path) -> list[Place]:

@@ -30,7 +30,8 @@ class Finding:
     """One thing that is wrong.
 
     `code` is `MUS` and three digits, unique for ever and explained in docs/errors.md. `line` and `column` are
-    1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where that helps.
+    1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where that helps; `example` an
+    object, in YAML, for which what is said can be seen.
     """
 
     code: str
@@ -42,6 +43,7 @@ class Finding:
     object: ObjectId | None = None
     hint: str = ""
     excerpt: str = ""
+    example: str = ""
 
     @property
     def place(self) -> Place:

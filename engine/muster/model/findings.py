@@ -19,6 +19,7 @@ def finding(
     object_: ObjectId | None = None,
     excerpt: str = "",
     severity: Severity | None = None,
+    example: str = "",
 ) -> Finding:
     """Return a finding of a registered code, with the code's severity unless another is given.
 
@@ -26,8 +27,9 @@ def finding(
     """
     shown, excerpt = without_secrets(message), without_secrets(excerpt)
     return Finding(
-        code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt
-    )
+        code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt,
+        without_secrets(example),
+    )  # fmt: skip
 
 
 def finding_of(part: Part, code: str, message: str, hint: str = "") -> Finding:

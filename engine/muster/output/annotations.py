@@ -24,7 +24,7 @@ def _annotation(found: Finding) -> str:
     place = {"file": found.file, "line": found.line, "col": found.column}
     named = {**{name: str(value) for name, value in place.items() if value}, "title": found.code}
     properties = ",".join(f"{name}={_data(value, ':,')}" for name, value in named.items())
-    lines = [found.message, *([f"hint: {found.hint}"] if found.hint else [])]
+    lines = [found.message, *found.example.splitlines(), *([f"hint: {found.hint}"] if found.hint else [])]
     return f"::{_COMMANDS[found.severity]} {properties}::{'%0A'.join(map(_data, lines))}"
 
 

@@ -7,10 +7,11 @@ from muster.model.tree import Tree
 
 
 def finding_text(found: Finding) -> str:
-    """Return `file:line:column: error MUS101: message` and, indented, the excerpt and the hint."""
+    """Return `file:line:column: error MUS101: message` and, indented, the excerpt, the example and the hint."""
     head = f"{found.place}: " if found.file else ""
     lines = [f"{printable(head)}{found.severity.value} {found.code}: {printable(found.message)}"]
     lines.extend(f"    {line}" for line in found.excerpt.splitlines())
+    lines.extend(f"    {printable(line)}" for line in found.example.splitlines())
     if found.hint:
         lines.append(f"    hint: {printable(found.hint)}")
     return "\n".join(lines)
@@ -31,7 +32,7 @@ def tally(findings: Sequence[Finding]) -> str:
 def finding_tree(found: Finding) -> Tree:
     """Return a finding as JSON data."""
     id_ = found.object
-    return {
+    tree: dict[str, Tree] = {
         "code": found.code,
         "severity": found.severity.value,
         "file": found.file,
@@ -40,7 +41,8 @@ def finding_tree(found: Finding) -> Tree:
         "object": None if id_ is None else id_._asdict(),
         "message": found.message,
         "hint": found.hint,
-    }  # fmt: skip
+    }
+    return {**tree, "example": found.example} if found.example else tree
 
 
 def printable(text: str) -> str:

@@ -42,7 +42,7 @@ def folded(summary: str, text: str, *, opened: bool = False) -> str:
 def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> str:
     """Return findings as a table, the worst first, and how many are left out of it where there are too many."""
     ordered = sorted(findings, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), code(one.message), code(one.hint)]
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), _said(one), code(one.hint)]
             for one in ordered[:most])  # fmt: skip
     left_out = 0 if most is None else len(findings) - most
     return table(["finding", "where", "what is wrong", "what to do"], rows) + more_markdown(left_out, "finding")
@@ -51,6 +51,10 @@ def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> s
 def more_markdown(number: int, noun: str) -> str:
     """Say how many are left out; nothing where none is."""
     return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
+
+
+def _said(one: Finding) -> str:
+    return "<br>".join(map(code, (one.message, *one.example.splitlines())))
 
 
 def _severity(one: Finding) -> str:

@@ -41,7 +41,7 @@ def _rule(name: str) -> Tree:
 
 
 def _result(found: Finding, rule: int) -> Tree:
-    text = f"{found.message}\n{found.hint}" if found.hint else found.message
+    text = "\n".join(part for part in (found.message, found.example, found.hint) if part)
     result: dict[str, Tree] = {
         "ruleId": found.code,
         "ruleIndex": rule,
