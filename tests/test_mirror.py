@@ -26,6 +26,12 @@ THROUGH = {
         "commands/test_detect.py": "detector",
     },
     "answers": {
+        "answers/proving/test_questions.py": (  # what is proved is told by questions alone
+            "proving/confirm proving/inputs proving/invariants proving/rules proving/solver"
+        ),
+        "answers/proving/test_translate.py": (  # held against the evaluator, both ways
+            "proving/functions proving/logic proving/reading proving/values proving/world"
+        ),
         "answers/test_explain.py": "reads",
         "answers/test_policycoverage.py": "policybranches",
         "answers/test_policytest.py": "stated",

@@ -15,6 +15,7 @@ from jsonschema import Draft4Validator
 from muster.commands.options import report_option
 from muster.model.finding import Finding, Severity
 from muster.model.kinds import MANAGED_CLUSTER
+from muster.output.findings import finding_text
 from muster.output.reports import REPORTS
 from tests.output.test_markdown import HOSTILE, parsed, shape
 
@@ -39,6 +40,7 @@ def test_every_report_is_offered(name: str) -> None:
 @given(st.lists(st.builds(
     Finding, st.sampled_from(["MUS101", "MUS420"]), st.sampled_from(Severity), texts, texts, st.integers(0, 9), st.integers(0, 9),
     st.none() | st.builds(MANAGED_CLUSTER.id, texts), texts,
+    st.just(""), st.sampled_from(["", "a: <b>\n@you: ```\n"]),
 ), max_size=4))  # fmt: skip
 def test_whatever_findings_say(findings: list[Finding]) -> None:
     for name in ("json", "sarif", "gitlab"):
@@ -52,9 +54,17 @@ def test_whatever_findings_say(findings: list[Finding]) -> None:
     assert all(re.match(r"::(error|warning|notice) [^:]*title=MUS\d{3}::", line) for line in lines)
     for one in findings:
         plain = Finding(
-            one.code, one.severity, "x" * bool(one.message), "x" * bool(one.file), hint="x" * bool(one.hint)
-        )
+            one.code, one.severity, "x" * bool(one.message), "x" * bool(one.file), hint="x" * bool(one.hint),
+            example="x\nx\n" * bool(one.example),
+        )  # fmt: skip
         assert shape(parsed(REPORTS["markdown"]([one]))) == shape(parsed(REPORTS["markdown"]([plain])))
+
+
+def test_an_example_is_in_every_report_that_has_room_for_it() -> None:
+    found = Finding("MUS607", Severity.WARNING, "it can fail", "a.yaml", 3, example="lease: {}\nnow: noon\n")
+    assert "\n    lease: {}\n    now: noon" in finding_text(found)
+    for name in REPORTS.keys() - {"gitlab"}:  # which has one line for each
+        assert "now: noon" in re.sub(r"&#(\d+);", lambda one: chr(int(one[1])), REPORTS[name]([found])), name
 
 
 def test_sarif() -> None:

@@ -280,6 +280,18 @@ _TABLE = (
     Code("MUS605", _W, "rule that is never asked",
          "The first rule that holds decides, and one without a condition always holds: the rules after it never get "
          "their turn."),
+    Code("MUS606", _W, "rule that can never decide",
+         "`muster lint --prove` found that there is no object at all for which the rule would be the first to hold: "
+         "what it asks for contradicts itself, or rules before it hold wherever it does. It is proved, of all "
+         "objects that the schemas allow, and not only of those of the fleet."),
+    Code("MUS607", _W, "expression that can fail",
+         "`muster lint --prove` found an object for which the expression fails: it reads a field that is not there, "
+         "or a number or a time gets out of range. A condition is then Unknown with reason PolicyError, and a taint "
+         "stays as it was. The object is shown, and muster's evaluator has confirmed that it fails."),
+    Code("MUS608", _W, "invariant that does not hold",
+         "An `invariants` entry of a PolicyTest says what must never be said of a condition, and `muster lint "
+         "--prove` found an object of which the policy says it. The object is shown, and muster's evaluator has "
+         "confirmed it. The built-in invariants go for policies that replace built-in ones, too."),
     # -- 9xx: moving in
     Code("MUS960", _W, "credentials stay out",
          "`muster import` writes no credentials: what is committed once is read by whoever can read the repository, "

@@ -1,0 +1,107 @@
+"""What muster's own evaluator says of an example: nothing is told that it does not confirm."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster import cel
+from muster.answers.proving.invariants import Invariant
+from muster.answers.proving.rules import asks
+from muster.decide.conditions import POLICY_ERROR, guards_hold, holds, judge
+from muster.decide.failures import PolicyFailure
+from muster.model.times import parse_time
+from muster.model.tree import At, Tree
+from muster.policy.conditions import ConditionPolicy
+from muster.policy.lazy import PolicyScope, Variables
+from muster.policy.policies import Policy
+from muster.policy.taints import TaintPolicy
+
+#: The instant of an example in which no expression reads `now`.
+_ANY_TIME: Final = "2026-01-01T12:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a policy says of an example: the rules or taints that hold and decide, by their places; where an expression
+    failed; and the status and reason of a condition."""
+
+    decided: frozenset[At] = frozenset()
+    failed: frozenset[At] = frozenset()
+    status: str = ""
+    reason: str = ""
+
+
+class Example(dict[str, Tree]):
+    """Variables by their names. `read` are those that an evaluation has looked at."""
+
+    def __init__(self, variables: Mapping[str, Tree]) -> None:
+        super().__init__(variables)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Tree:
+        """Return a variable, and note that it was read."""
+        value = super().__getitem__(name)
+        self.read.add(name)
+        return value
+
+
+def outcome(policy: Policy, example: Example) -> Outcome:
+    """Return what a policy says of an example."""
+    scope = _scope(policy, example)
+    try:
+        return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
+    except PolicyFailure as failure:
+        deciding = frozenset(ask.at for ask in asks(policy) if _is_text_of(ask.at, failure.at))
+        return Outcome(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
+
+
+def _is_text_of(rule: At, place: At) -> bool:
+    return len(place) > len(rule) and place[: len(rule)] == rule and place[-1] != "when"
+
+
+def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Outcome:
+    said = judge(policy, scope)
+    if said is None:
+        return Outcome()
+    rule = next(rule for rule in policy.rules if rule.because is said.because)
+    return Outcome(frozenset((rule.at,)), status=said.status, reason=said.reason)
+
+
+def _rules(policy: Policy, scope: PolicyScope) -> Outcome:
+    if not guards_hold(policy.guards, scope):
+        return Outcome()
+    decided, failed = set[At](), set[At]()
+    for ask in asks(policy):
+        assert ask.when is not None
+        try:
+            if not holds(ask.when, scope, ask.name, ask.when_at):
+                continue
+            decided.add(ask.at)
+        except PolicyFailure as failure:
+            failed.add(failure.at)
+        if not isinstance(policy, TaintPolicy):
+            break
+    return Outcome(frozenset(decided), frozenset(failed))
+
+
+def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:
+    """Whether an example breaks an invariant."""
+    said = outcome(policy, example)
+    scope = _scope(policy, example)
+    scope["status"], scope["reason"] = said.status, said.reason
+    try:
+        return invariant.never.evaluate(scope) is True
+    except cel.EvaluationError:
+        return True
+
+
+def _scope(policy: Policy, example: Example) -> PolicyScope:
+    now = cel.Clock(parse_time(example.get("now", _ANY_TIME))).now
+
+    def variable(name: str) -> object:
+        value = example[name]
+        return now if name == "now" else value
+
+    scope = PolicyScope(Variables(variable), policy.variables, cel.EXPRESSION_LIMIT)
+    scope["params"] = policy.params
+    return scope

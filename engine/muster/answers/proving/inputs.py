@@ -1,0 +1,137 @@
+"""What the variables of policies can be in any fleet, where that is less than their types allow."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from muster.answers.proving.values import Result, given
+from muster.answers.proving.world import Input, Model, World, known
+from muster.cel.types import BOOL, DYN, INT, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type, bare
+from muster.cel.values import INT_MAX
+from muster.decide.pools.clusters import ASKED
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
+from muster.model.tree import Tree
+from muster.policy.policies import Policy
+from muster.policy.variables import VARIABLES
+
+#: The longest that a lease can last: what a schema allows, stretched, and what its agent may not know yet; and a year,
+#: which is long.
+_LONGEST_LEASE: Final = (2**32, 366 * 86_400)
+#: What muster writes in each condition that it decides.
+_DECIDED: Final = {
+    "reason": Field(StringType(), required=True), "message": Field(StringType(), required=True),
+    "lastTransitionTime": Field(TIMESTAMP, required=True),
+}  # fmt: skip
+#: What is never null in a condition of a cluster that stands: one that a hub brought without a time is not adopted.
+_STANDING: Final = {"lastTransitionTime": Field(TIMESTAMP)}
+
+
+class Roots(Mapping[str, Result]):
+    """The variables that the expressions of a policy see of an object of one kind; each comes to be when it is read."""
+
+    def __init__(
+        self, world: World, policy: Policy, kind: Kind, further: Mapping[str, Type], *, any_params: bool = False
+    ) -> None:
+        self._world, self._policy, self._kind, self._further = world, policy, kind, further
+        self._any_params = any_params
+        self._inputs: dict[str, Input] = {}
+        #: What is not read but follows: `variables`, and the outcome that an invariant speaks of.
+        self.derived: dict[str, Result] = {}
+
+    def __getitem__(self, name: str) -> Result:
+        if name in self.derived:
+            return self.derived[name]
+        if name == "params" and not self._any_params:
+            return given(known(self._policy.params))
+        found = self._inputs.get(name)
+        if found is None:
+            found = self._inputs[name] = self._input(name)
+        return given(found.cases)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def _input(self, name: str) -> Input:
+        if name == "params":
+            return self._world.input(_shape(self._policy.params), name)
+        if name == "self" and self._kind is CLUSTER_DEPLOYMENT:
+            return self._world.input(_deployment(VARIABLES[name].type((self._kind,))), name)
+        type_ = self._further[name] if name in self._further else VARIABLES[name].type((self._kind,))
+        special = _SPECIAL.get(name)
+        if name == "previous" and self._kind in CLUSTERS:
+            special = _conditions(name, _STANDING)
+        return self._world.input(type_, name) if special is None else special(self._world, type_)
+
+    def read(self, model: Model) -> dict[str, Tree]:
+        """Return the example: the variables that expressions read, by name."""
+        return {name: found.read(model) for name, found in sorted(self._inputs.items())}
+
+
+def _deployment(type_: Type) -> Type:
+    """Of a cluster of a pool, with what the pool stage lays beside it: since when its power state is asked for."""
+    assert isinstance(type_, ObjectType)
+    status = type_.fields["status"]
+    assert isinstance(status.type, ObjectType)
+    asked = Field(ObjectType("status.muster", {ASKED: Field(TIMESTAMP, required=True)}))
+    with_asked = replace(status, type=replace(status.type, fields={**status.type.fields, "muster": asked}))
+    return replace(type_, fields={**type_.fields, "status": with_asked})
+
+
+def _shape(value: Tree) -> Type:
+    """The type of parameters like these."""
+    match value:
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case str():
+            return StringType()
+        case list():
+            return ListType(_shape(value[0]) if value else StringType())
+        case dict():
+            return ObjectType("params", {str(key): Field(_shape(item), required=True) for key, item in value.items()})
+        case _:
+            return DYN
+
+
+def _perhaps(name: str) -> Callable[[World, Type], Input]:
+    """Of an object that there may not be: an empty one, or one of which muster itself says a part."""
+
+    def input_(world: World, type_: Type) -> Input:
+        assert isinstance(type_, ObjectType)
+        fields = {key: replace(field, required=False) for key, field in type_.fields.items()}
+        return world.input(ObjectType(type_.name, fields, type_.additional), name)
+
+    return input_
+
+
+def _conditions(name: str, facts: Mapping[str, Field]) -> Callable[[World, Type], Input]:
+    """Of conditions by their types, of whose fields more is known than their schema says."""
+
+    def input_(world: World, type_: Type) -> Input:
+        assert isinstance(type_, MapType)
+        condition = bare(type_.value)
+        assert isinstance(condition, ObjectType)
+
+        def of_type(key: str) -> ObjectType:
+            own = {"type": Field(StringType(values=(key,)), required=True), **facts}
+            return ObjectType(condition.name, {**condition.fields, **own}, condition.additional)
+
+        return world.mapping(lambda key: world.optional(of_type(key), f"{name}[{key!r}]"))
+
+    return input_
+
+
+_SPECIAL: Final[Mapping[str, Callable[[World, Type], Input]]] = {
+    "now": lambda world, _: world.moment(),
+    "lease": _perhaps("lease"),
+    "cluster": _perhaps("cluster"),
+    "leaseDurationSeconds": lambda world, _: world.integer("leaseDurationSeconds", 1, *_LONGEST_LEASE),
+    "generation": lambda world, _: world.integer("generation", 1, INT_MAX),
+    "reported": _conditions("reported", {"stale": Field(BOOL, required=True)}),
+    "previous": _conditions("previous", {}),
+    "conditions": _conditions("conditions", _DECIDED),
+}

@@ -1,0 +1,212 @@
+"""What is proved of policies, and what is found in those that somebody has broken."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from muster.answers.memory import MemorySnapshot
+from muster.answers.proving.questions import Proof, prove, prove_policy, unsound_invariants
+from muster.answers.proving.solver import MOST_STEPS
+from muster.engine.checking import check_snapshot
+from muster.model.finding import Severity
+from muster.policy.ruled import Ruled
+
+POLICIES = Path(__file__).parents[3] / "policies"
+AVAILABLE = (POLICIES / "managed-cluster-available.yaml").read_text(encoding="utf-8")
+SOUND = """\
+apiVersion: muster.dev/v1alpha1
+kind: ConditionPolicy
+metadata: {name: sound}
+spec:
+  target: {kind: ManagedCluster}
+  type: Sound
+"""
+
+
+def fleet(*files: str) -> Ruled:
+    found = check_snapshot(MemorySnapshot({f"policies/{number}.yaml": text for number, text in enumerate(files)}))
+    assert [one.message for one in found.findings if one.severity is Severity.ERROR] == []
+    return found
+
+
+def proof(name: str, *files: str, most_steps: int = MOST_STEPS) -> Proof:
+    """Prove one policy of a fleet that has these files."""
+    ruled = fleet(*files)
+    compiled = ruled.compiled
+    found = {one.id.name: one for one in (*compiled.conditions, *compiled.taints, *compiled.pulses)}
+    return prove_policy(ruled, found[name], most_steps)
+
+
+def sound(*rules: tuple[str, str], rest: str = "") -> str:
+    """A policy with rules by name and condition; the last line is for what else it has."""
+    written = "".join(
+        f"  - name: {name}\n    when: {when!r}\n    status: 'True'\n    reason: Because\n    message: ''\n"
+        for name, when in rules
+    )
+    return f"{SOUND}{rest}  rules:\n{written}"
+
+
+def told(found: Proof) -> list[tuple[str, str]]:
+    return [(one.code, one.message) for one in found.findings]
+
+
+@cache
+def shipped() -> list[Proof]:
+    return prove(fleet())
+
+
+def test_the_shipped_policies_are_proved() -> None:
+    proofs = {proof.policy.name: proof for proof in shipped()}
+    assert {name: told(proof) for name, proof in proofs.items() if proof.findings} == {}
+    assert {name: proof.undecided for name, proof in proofs.items() if proof.undecided} == {}
+    assert proofs["managed-cluster-available"].deciding == 5
+    assert proofs["managed-cluster-available"].kept == 2
+    assert proofs["adapters-finalized"].kept == 3  # of three kinds of objects
+
+
+def test_a_planted_hole_in_the_availability_policy_is_found_with_an_example() -> None:
+    # Somebody no longer asks whether there is a lease.
+    hole = AVAILABLE.replace(
+        """when: "!has(lease.spec) || !has(lease.spec.renewTime) || lease.spec.renewTime == null\"""", 'when: "false"'
+    ).replace("when: now - lease.spec.renewTime", "when: has(lease.spec) && now - lease.spec.renewTime")
+    assert hole != AVAILABLE
+    found = proof("managed-cluster-available", hole)
+    [broken] = [
+        one for one in found.findings if "true-needs-a-lease" in one.message or "without a lease" in one.message
+    ]
+    assert broken.code == "MUS608"
+    assert broken.message == (
+        "ConditionPolicy/managed-cluster-available: it can be True for a cluster without a lease "
+        "(rule 'as-reported', status True)"
+    )
+    assert broken.line == hole[: hole.index("- name: as-reported")].count("\n") + 1
+    assert (
+        broken.example
+        == """\
+conditions: {HubAcceptedManagedCluster: {}}
+lease: {}
+previous: {}
+reported: {ManagedClusterConditionAvailable: {status: "True"}}
+"""
+    )
+
+
+def test_a_planted_rule_that_can_never_decide_is_found_with_what_shadows_it() -> None:
+    shadowed = AVAILABLE.replace(
+        "  - name: as-reported\n",
+        "  - name: long-silent\n"
+        "    when: now - lease.spec.renewTime >= variables.grace + duration('1h')\n"
+        "    status: 'False'\n    reason: LongSilent\n    message: ''\n"
+        "  - name: as-reported\n",
+    )
+    found = proof("managed-cluster-available", shadowed)
+    why = "wherever it holds, 'lease-expired' before it holds"
+    assert told(found) == [("MUS606", f"rule 'long-silent' of {found.policy} can never decide: {why}")]
+    assert found.deciding == 5
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("generation > 1 && generation < 2", "it never holds"),
+        ("self.metadata.name == 'a' && self.metadata.name.startsWith('b')", "it never holds"),
+        ("generation > 7", "wherever it holds, 'grown' before it holds"),
+        ("!accepted", "where it would hold, the policy says nothing (matchConditions)"),
+        ("dyn(self).kind == 'Cluster'", "it never holds"),
+    ],
+)
+def test_why_a_rule_can_never_decide(when: str, why: str) -> None:
+    guard = "  matchConditions:\n  - {name: accepted, expression: accepted}\n"
+    found = proof("sound", sound(("grown", "generation > 5"), ("planted", when), rest=guard))
+    assert told(found) == [("MUS606", f"rule 'planted' of ConditionPolicy/sound can never decide: {why}")]
+
+
+def test_an_expression_that_can_fail_is_found_with_an_example() -> None:
+    found = proof("sound", sound(("fresh", "now - lease.spec.renewTime < duration('5m')")))
+    assert told(found) == [("MUS607", "rule 'fresh' of ConditionPolicy/sound can fail")]
+    assert found.findings[0].example == 'lease: {}\nnow: "2026-01-01T12:00:00Z"\n'
+    guarded = "has(lease.spec) && has(lease.spec.renewTime) && lease.spec.renewTime != null"
+    found = proof("sound", sound(("fresh", f"{guarded} && now - lease.spec.renewTime < duration('5m')")))
+    assert (told(found), found.sound) == ([], 1)
+
+
+def test_texts_that_fail_and_statuses_that_there_are_not() -> None:
+    text = sound(("said", "'A' in reported")).replace("reason: Because", "reasonExpression: reported['A'].reason")
+    assert told(proof("sound", text)) == [("MUS607", "rule 'said' of ConditionPolicy/sound can fail")]
+    text = sound(("said", "'A' in reported")).replace("status: 'True'", "statusExpression: reported['A'].type")
+    assert told(proof("sound", text)) == [("MUS607", "rule 'said' of ConditionPolicy/sound can fail")]
+
+
+def test_a_fleet_states_invariants_of_its_own() -> None:
+    test = """\
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: sound}
+spec:
+  policies: [ConditionPolicy/sound]
+  invariants:
+  - {name: young, type: Sound, never: "status == 'True' && generation > 9"}
+  - {name: told, type: Sound, never: "status == '' && generation < 5", message: it can be silent of the young}
+  - {name: sure, type: Sound, never: "status == 'True' && self.spec.leaseDurationSeconds > 7"}
+  cases: [{name: one, steps: [{at: "2026-01-01T00:00:00Z", expect: [{object: ManagedCluster/a, absent: true}]}]}]
+"""
+    found = proof("sound", test, sound(("few", "generation < 9")))
+    assert found.kept == 2
+    assert told(found) == [
+        (
+            "MUS608",
+            "ConditionPolicy/sound: invariant 'sure' of PolicyTest/sound does not hold (rule 'few', status True)",
+        )
+    ]
+    found = proof("sound", test.replace("generation < 5", "generation < 15"), sound(("few", "generation < 9")))
+    assert ("MUS608", "ConditionPolicy/sound: it can be silent of the young") in told(found)
+    wrong = fleet(
+        test.replace("type: Sound", "type: Sond").replace("generation > 9", "generation > '9'"), sound(("few", "true"))
+    )
+    codes = [one.code for one in unsound_invariants(wrong)]
+    assert codes == ["MUS601"] * 3
+
+
+def test_what_cannot_be_decided_is_neither_proved_nor_found() -> None:
+    # Whether there is such a name is not for the solver to say; that it would fail for none is.
+    found = proof("sound", sound(("odd", "self.metadata.name.matches('^a+$')")))
+    assert (told(found), found.undecided[:1]) == ([], ["whether rule 'odd' can ever decide"])
+    # So is whatever takes too long, in steps that are counted: the same on every machine.
+    hard = " || ".join(f"generation * generation * generation - {n}*generation == {n * 7919}" for n in range(3, 9))
+    first, second = (proof("sound", sound(("hard", hard)), most_steps=20_000) for _ in range(2))
+    assert (told(first), first.undecided) == (told(second), second.undecided)
+    # And whatever is too large.
+    deep = "self.metadata.name.contains('a')"
+    for depth in range(13):
+        deep = f"[1, 2].all(e{depth}, {deep})"
+    assert proof("sound", sound(("deep", deep))).undecided == ["it is too much to translate"]
+
+
+def test_taints_and_pulses() -> None:
+    taints = """\
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata: {name: t}
+spec:
+  target: {kind: ManagedCluster}
+  taints:
+  - {key: a, effect: NoSelect, when: "status(conditions, 'A') == 'False' && !('A' in conditions)"}
+  - {key: b, effect: NoSelect, when: "status(conditions, 'A') == 'Unknown'"}
+"""
+    found = proof("t", taints)
+    assert told(found) == [("MUS606", "taint 'a:NoSelect' of TaintPolicy/t can never decide: it never holds")]
+    pulses = """\
+apiVersion: muster.dev/v1alpha1
+kind: PulsePolicy
+metadata: {name: p}
+spec:
+  target: {kind: ManagedCluster}
+  rules:
+  - {name: changed, when: pulsed.generation < generation}
+  - {name: new, when: pulsed.generation == 0}
+"""
+    found = proof("p", pulses)
+    assert told(found) == [
+        ("MUS606", "rule 'new' of PulsePolicy/p can never decide: wherever it holds, 'changed' before it holds")
+    ]
