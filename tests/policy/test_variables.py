@@ -1,7 +1,9 @@
 """What expressions see: the value of every variable is of the type that the checker was told."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from muster.policy.scopes import Scopes
 from muster.policy.variables import PULSE_VARIABLES, VARIABLES, pulsed
 from tests.support.example import EXAMPLE, NOON
 
+SCHEMAS = Path(__file__).parents[2] / "schemas"
 KINDS = [(MANAGED_CLUSTER,), (KARMADA_CLUSTER,), (NODE_POOL,), (CSR,), (MANAGED_CLUSTER, KARMADA_CLUSTER)]
 #: What the policy says itself.
 OWN = {"params", "variables"}
@@ -50,3 +53,9 @@ def test_the_first_pulse_of_a_generation_that_an_adapter_knows_went_out_before()
     assert PULSE_VARIABLES.keys() == {"pulsed"}
     assert pulsed(None, {"reports": []}) == {"generation": 0, "count": 0}
     assert pulsed(None, {"reports": [{"observed_generation": 3}]})["generation"] == 3
+
+
+def test_the_table_for_people_names_what_every_policy_sees() -> None:
+    (row,) = re.findall(r"^\| `condition` \|.*$", (SCHEMAS / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    seen = {name for name, variable in VARIABLES.items() if variable.only is None}
+    assert set(re.findall(r"`(\w+)`", row)) - {"condition"} == seen | OWN
