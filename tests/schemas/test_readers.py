@@ -21,7 +21,6 @@ OWN = sorted(kind.schema for kind in ALL if kind.group == "muster.dev")
 UNNAMED = {
     "conditionpolicy": {
         "spec.rules.reasonExpression": "the code makes the name of status, reason and message",
-        "spec.rules.messageExpression": "as reasonExpression",
     },
     "adapterreport": {
         f"spec.metadata.{name}": "what a Job says of itself: handed on as it is, in the accepted report"
