@@ -19,6 +19,7 @@ THROUGH = {
         "commands/test_edits.py": "accepting tainting",  # three verbs, one way of editing
         "commands/test_claim.py": "claiming",
         "commands/test_import.py": "dumps importing pool_secrets",  # what an import does shows in what is written
+        "commands/test_waive.py": "waiving",
         "commands/test_watch.py": "watch",  # a real process that is sent signals
     },
     "agent": {
@@ -153,6 +154,7 @@ THROUGH = {
         "gitio/test_recovery.py": "journal lentindex settling treechanges",  # what is left is read by who recovers
     },
     "model": {  # types with almost no behaviour: whoever has them tests them
+        "check/test_waivers.py": "waiver",
         "commands/test_test.py": "snapshot",
         "decide/test_because.py": "decision",
         "fleet/test_places.py": "ids source",

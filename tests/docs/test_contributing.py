@@ -44,7 +44,7 @@ def test_a_kind(copy: Path) -> None:
     entry, name, schema = blocks("A kind")
     kinds = copy / "engine/muster/model/kinds.py"
     text = kinds.read_text().replace("ALL: tuple", f"{entry}\nALL: tuple", 1)
-    kinds.write_text(text.replace("NODE_POOL, POLICY_TEST,\n", f"NODE_POOL, POLICY_TEST,\n    {name}", 1))
+    kinds.write_text(text.replace("    WAIVER,\n", f"    WAIVER,\n    {name}", 1))
     (copy / "schemas/maintenance.json").write_text(schema)
     tuesday = copy / "fleet/tuesday.yaml"
     tuesday.write_text(OBJECT)

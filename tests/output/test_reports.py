@@ -4,6 +4,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +16,8 @@ from jsonschema import Draft4Validator
 from muster.commands.options import report_option
 from muster.model.finding import Finding, Severity
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.output.findings import finding_text
+from muster.model.waiver import Waiver
+from muster.output.findings import finding_text, findings_text, tally
 from muster.output.reports import REPORTS
 from tests.output.test_markdown import HOSTILE, parsed, shape
 
@@ -125,3 +127,29 @@ def test_junit_fails_for_errors_alone() -> None:
     assert fine.findtext("system-out") == "warning MUS420: a, b stay"
     (passed,) = ElementTree.fromstring(REPORTS["junit"]([])).iter("testcase")
     assert (passed.get("name"), len(passed)) == ("no findings", 0)
+
+
+def test_what_is_waived() -> None:
+    """Silenced where it is a warning; an error is told with its waiver, and nothing fails for it."""
+    waiver = Waiver("w", "MUS420", "", (), "the vendor mends it", "sre", "2026-03-01")
+    found = [replace(ERROR, waiver=waiver), replace(LOOSE, waiver=waiver), NOTE]
+    (run,) = json.loads(REPORTS["sarif"](found))["runs"]
+    told = "waived until 2026-03-01 by sre: the vendor mends it"
+    suppressed = [{"kind": "external", "status": "accepted", "justification": told}]
+    assert [one.get("suppressions") for one in run["results"]] == [suppressed, suppressed, None]
+    assert [one["waiver"] and one["waiver"]["owner"] for one in json.loads(REPORTS["json"](found))] == [
+        "sre",
+        "sre",
+        None,
+    ]
+    assert REPORTS["github"](found).splitlines()[0] == (
+        f"::notice file=a b.yaml,line=3,col=5,title=MUS101::two files set spec.x: a.yaml:3%0Ahint: drop one%0A{told}"
+    )
+    assert len(REPORTS["github"](found).splitlines()) == 2
+    assert [issue["severity"] for issue in json.loads(REPORTS["gitlab"](found))] == ["info"]
+    root = ElementTree.fromstring(REPORTS["junit"](found))
+    assert (root.get("failures"), root.get("skipped")) == ("0", "2")
+    assert [skipped.get("message") for skipped in root.iter("skipped")] == [told, told]
+    text = REPORTS["markdown"](found)
+    assert ("MUS420" in text, text.count("the vendor mends it"), text.endswith("\n\n1 waived\n")) == (False, 1, True)
+    assert (findings_text(found).count("MUS"), tally(found)) == (2, "1 note, 2 waived")

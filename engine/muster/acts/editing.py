@@ -24,8 +24,10 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
 from muster.model.names import did_you_mean
+from muster.model.snapshot import Agents, agents_of
 from muster.model.source import Part
 from muster.model.tree import Tree, dig
+from muster.policy.ruled import Ruled
 from muster.yamlio import edit
 from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
@@ -53,9 +55,10 @@ class Edited:
 @dataclass
 class Draft:
     """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
-    files, and a line about each change."""
+    files, and a line about each change. `agents` are those that were heard."""
 
-    fleet: Fleet
+    fleet: Ruled
+    agents: Agents
     texts: dict[str, str | None] = field(default_factory=dict)
     created: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
@@ -147,7 +150,7 @@ def commit_edit(
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
         heard = hear_at(repository, tips.base, READER, asked=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
-            draft = Draft(check_snapshot(snapshot))
+            draft = Draft(check_snapshot(snapshot), agents_of(snapshot))
             change(draft)
             if not draft.texts:
                 return Edited(None, tuple(draft.told))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
+from muster.check import waivers
 from muster.engine.changes import summary
 from muster.engine.state import State
 from muster.engine.unrest import UNREST
@@ -23,7 +24,6 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.gitio.retry import patient
-from muster.model.finding import Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, second_at
 
@@ -151,13 +151,13 @@ class Watcher:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.left_behind:
             self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
-        findings = done.settled.findings
+        findings = waivers.told(done.settled.findings, done.settled.last.now)
         restless = {found.object: found.message for found in findings if found.code == UNREST}
         for id_, message in restless.items():
             if id_ not in self._restless:
                 self.say(f"{format_time(done.settled.last.now)} {message}")
         self._restless = frozenset(restless)
-        errors = [found for found in findings if found.severity is Severity.ERROR and found.code != UNREST]
+        errors = [found for found in findings if found.fails and found.code != UNREST]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
         for found in errors:

@@ -1,5 +1,6 @@
 """A run as one JSON document: what `muster render -o json` prints, field by field what `Run` has."""
 
+from muster.check.waivers import told
 from muster.engine.run import Run
 from muster.model.times import format_time
 from muster.model.tree import Tree
@@ -15,6 +16,6 @@ def run_document(run: Run, objects: list[Tree] | None = None) -> Tree:
         "files": run.files,
         "pulses": run.pulses,
         "held": run.held,
-        "findings": [finding_tree(found) for found in run.findings],
+        "findings": [finding_tree(found) for found in told(run.findings, run.now)],
         "horizon": None if run.horizon is None else format_time(run.horizon),
     }

@@ -13,6 +13,7 @@ from muster.check.cluster_taints import decided_taints, repeated_taints
 from muster.check.lints import awaited_findings, override_findings, request_findings, set_findings
 from muster.check.policy_params import policy_params_findings
 from muster.check.schema_findings import schema_findings
+from muster.check.waivers import waiver_findings
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
@@ -40,6 +41,7 @@ _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
     set_findings, request_findings, override_findings, policy_params_findings, awaited_findings, decided_taints,
+    waiver_findings,
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ VERBS: dict[str, str] = {
     "accept": "Let clusters into the fleet.",
     "deny": "Put clusters out of the fleet, or keep them out.",
     "taint": "Taint clusters by hand.",
+    "waive": "Answer for a finding until a day.",
     "heartbeat": "Renew a cluster's lease and report how it is.",
     "get": "Show the fleet as a table, YAML or JSON.",
     "claim": "Claim a cluster of a pool, as one commit.",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from muster.commands import options
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 
 
 @click.command()
@@ -25,4 +25,4 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: b
     _, run = evaluated(repo, rev, now, worktree=worktree, offline=offline, wanted=options.wanted(target))
     id_ = options.the_one(run, target, is_named)
     sys.stdout.write(described(run, id_))
-    return report([one for one in run.findings if one.object == id_])
+    return report([one for one in told_of(run) if one.object == id_])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 from muster.commands.progress import working
 from muster.commands.supposed import Supposed, supposed_options
 from muster.model.source import Place
@@ -82,7 +82,7 @@ def _explain(
     sys.stdout.write(
         json_text(explanation_document(found, told)) if output == "json" else explanation_text(found, told)
     )
-    return report([one for one in run.findings if one.object == id_])
+    return report([one for one in told_of(run) if one.object == id_])
 
 
 def _told(reading: "Reading", now: datetime) -> Callable[[Place], str]:

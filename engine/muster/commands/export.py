@@ -9,7 +9,7 @@ import click
 
 from muster.commands import options
 from muster.commands.exits import FINDINGS
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 from muster.commands.reading import evaluated
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def endpoints(
     reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
     reading.tell_age(now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
-        report(run.findings)
+        report(told_of(run))
         click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
                    "printed", err=True)  # fmt: skip
         return FINDINGS
@@ -60,7 +60,7 @@ def endpoints(
     sys.stdout.write(load_balancer(format_)(found, listen))
     for problem in found.problems:
         click.echo(f"warning: {problem}", err=True)
-    return report(run.findings)
+    return report(told_of(run))
 
 
 @command.command()
@@ -87,7 +87,7 @@ def objects(
         sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))
     else:
         sys.stdout.write(yaml_stream(bodies))
-    return report(run.findings)
+    return report(told_of(run))
 
 
 def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:

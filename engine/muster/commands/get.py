@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from muster.commands import options
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 from muster.commands.reading import evaluated
 
 
@@ -44,4 +44,4 @@ def command(target: str, repo: Path, rev: str | None, worktree: bool, offline: b
         if not objects:
             click.echo(f"no {target} here", err=True)
     reading.tell_age(now, err=output != "table")
-    return report(run.findings)
+    return report(told_of(run))

@@ -1,9 +1,10 @@
 """`muster lint`: what is sound, and decides something else than its author is likely to think."""
 
 import sys
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,7 +15,11 @@ from muster.commands.reading import snapshot_of
 if TYPE_CHECKING:
     from muster.answers.proving.questions import Proof
     from muster.model.finding import Finding
+    from muster.model.snapshot import Snapshot
     from muster.policy.ruled import Ruled
+
+#: What only --prove finds.
+PROVED: Final = frozenset(("MUS606", "MUS607", "MUS608"))
 
 
 @click.command()
@@ -22,40 +27,41 @@ if TYPE_CHECKING:
 @click.option("--rev", metavar="REV", help="Look at this revision.  [default: the files as they are]")
 @click.option("--prove", "prove_", is_flag=True, help="Prove what policies can say of any fleet (the extra `prove`).")
 @click.option("-v", "--verbose", is_flag=True, help="With --prove: say of each policy what is proved, and what is not.")
+@options.now_option
 @options.report_option
-def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, output: str) -> int:
-    """Look for policies that speak of nothing, rules that are never asked, Remedies that wait for what nobody says, and
-    budgets that hold nothing.
+def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datetime, output: str) -> int:
+    """Look for policies that speak of nothing, rules that are never asked, Remedies that wait for what nobody says,
+    budgets that hold nothing, and waivers that silence nothing or are about to expire.
 
     With --prove, look for rules that can never decide, expressions that can fail, and invariants of PolicyTests that do
     not hold, of any object that the schemas allow; with an example of each. What is neither proved nor refuted is none
     of the findings.
 
-    What is wrong is for `muster validate` to say. Exit code 1: something was found.
+    What is wrong is for `muster validate` to say. Exit code 1: something was found that nobody has waived.
     """
     from muster.check.advice import advice
     from muster.engine.checking import check_snapshot
-    from muster.model.finding import Finding
     from muster.output.findings import findings_text, tally
     from muster.output.reports import REPORTS
 
     if prove_ and find_spec("z3") is None:
         raise click.UsageError("--prove needs z3, which is not installed: pip install 'muster-fleet[prove]'")
     with working("looking at the fleet"):
-        fleet = check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
+        snapshot = snapshot_of(repo, rev, worktree=rev is None)
+        fleet = check_snapshot(snapshot)
         found, proofs = list(advice(fleet)), list["Proof"]()
     if prove_:
         with working("proving what policies can say"):
             proofs = _proofs(fleet, found)
-    found = sorted(set(found), key=Finding.sort_key)
+    found = _with_waivers(found, fleet, snapshot, now, proved=prove_)
     if output != "text":
         sys.stdout.write(REPORTS[output](found))
-    elif found:
-        sys.stdout.write(f"{findings_text(found)}\n{tally(found)}\n")
+    elif text := findings_text(found):
+        sys.stdout.write(f"{text}\n{tally(found)}\n")
     else:
-        click.echo("nothing to say")
+        click.echo("nothing to say" + (f" ({tally(found)})" if found else ""))
     _tell(proofs, verbose=verbose, beside=output != "text")
-    return int(bool(found))
+    return int(any(one.waiver is None for one in found))
 
 
 def _proofs(fleet: "Ruled", found: "list[Finding]") -> "list[Proof]":
@@ -86,3 +92,18 @@ def _sums(proofs: "list[Proof]") -> str:
     kept, undecided = sum(proof.kept for proof in proofs), sum(len(proof.undecided) for proof in proofs)
     terms = [f"{deciding} rules can decide", f"{sound} expressions never fail", f"{kept} invariants hold"]
     return ", ".join([*terms, *([f"{undecided} questions not decided"] if undecided else [])])
+
+
+def _with_waivers(
+    found: "list[Finding]", fleet: "Ruled", snapshot: "Snapshot", now: datetime, *, proved: bool
+) -> "list[Finding]":
+    """Apply waivers, and give advice about them. What they silence may be found by a run alone, so one is made where
+    there are any."""
+    from muster.check.waivers import told, waiver_advice, waivers_in
+    from muster.engine.evaluate import evaluate_snapshot
+
+    standing = waivers_in(fleet.findings)
+    if standing:
+        everything = {*fleet.findings, *found, *evaluate_snapshot(snapshot, now).findings}
+        found = [*found, *waiver_advice(everything, now, unasked=frozenset() if proved else PROVED)]
+    return told((*found, *standing), now)

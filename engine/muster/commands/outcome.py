@@ -5,11 +5,22 @@ A fault of ours that was caught on the way exits like one that was not: with 3. 
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands.exits import FAULT
-from muster.model.finding import Finding, Severity
+from muster.model.finding import Finding
+
+if TYPE_CHECKING:
+    from muster.engine.run import Run
+
+
+def told_of(run: "Run") -> list[Finding]:
+    """Return what people are told of what a run found: waivers are applied as of its instant."""
+    from muster.check.waivers import told
+
+    return told(run.findings, run.now)
 
 
 def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True) -> int:
@@ -21,8 +32,9 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
     from muster.output.findings import findings_text, tally
 
     if not quiet:
-        click.echo(findings_text(findings), err=err)
+        if text := findings_text(findings):
+            click.echo(text, err=err)
         click.echo(tally(findings), err=err)
     if any(map(is_fault, findings)):
         return FAULT
-    return int(any(found.severity is Severity.ERROR for found in findings))
+    return int(any(found.fails for found in findings))

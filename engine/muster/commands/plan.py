@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from muster.answers.branch import Branch
     from muster.engine.settled import Settled
     from muster.engine.workers import Workers
+    from muster.model.finding import Finding
 
 
 @click.command()
@@ -80,8 +81,15 @@ def command(
     reading.tell_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    code = report(found.comparison.found if found else settled.findings)
+    code = report(_told(settled, found))
     return 1 if exit_code and (found.comparison if found else settled.files) else code
+
+
+def _told(settled: "Settled", found: "Branch | None") -> "list[Finding]":
+    """What a reconcile would find, or what a branch brings; waivers are applied."""
+    from muster.check.waivers import told
+
+    return list(found.comparison.found) if found else told(settled.findings, settled.last.now)
 
 
 def _write(out: Path, settled: "Settled", reading: Reading) -> None:

@@ -12,7 +12,7 @@ from threading import Event
 import click
 
 from muster.commands import options
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 from muster.commands.reading import reading_of
 from muster.commands.stopping import until_stopped
 from muster.model.tree import Tree, dig
@@ -53,7 +53,7 @@ def command(
     if output == "table" and run.horizon is not None:
         click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
     reading.tell_age(now, err=True)
-    return report(run.findings)
+    return report(told_of(run))
 
 
 def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[str, ...]) -> int:

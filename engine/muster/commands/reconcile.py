@@ -105,6 +105,7 @@ def reconcile_once(
     from muster.acts.planned import PlanMovedError
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
+    from muster.check.waivers import told
     from muster.gitio.recovery import recover
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
@@ -145,7 +146,7 @@ def reconcile_once(
         click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:
         _tell_how(repository, done)
-    return report([*done.settled.findings, *faults])
+    return report([*told(done.settled.findings, done.settled.last.now), *faults])
 
 
 def _read(plan: Path) -> "Planned":

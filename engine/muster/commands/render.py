@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from muster.commands import options
-from muster.commands.outcome import report
+from muster.commands.outcome import report, told_of
 from muster.commands.reading import evaluated
 
 
@@ -33,6 +33,6 @@ def command(
     selected = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(run_document(run, selected)))
-        return report(run.findings, quiet=True)
+        return report(told_of(run), quiet=True)
     sys.stdout.write(yaml_stream(selected))
-    return report(run.findings)
+    return report(told_of(run))

@@ -64,6 +64,9 @@ def command(
         from muster.answers.touched import touched_findings
 
         findings = touched_findings(fleet, names)
+    from muster.check.waivers import told
+
+    findings = told(findings, options.present(), fleet.findings)
     if output != "text":
         from muster.output.reports import REPORTS
 

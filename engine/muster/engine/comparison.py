@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from muster.check.waivers import marked, told
 from muster.engine.change import Change
 from muster.engine.changes import object_changes, source_of
 from muster.engine.outcome import Outcome, outcome_of
@@ -74,7 +75,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
         sizes,
         [held for key, held in new.items() if key not in old],
         [held for key, held in old.items() if key not in new],
-        _only(head.findings, base.findings),
+        marked(_only(head.findings, base.findings), head.findings, head.last.now),
         _only(base.findings, head.findings),
     )
 
@@ -83,9 +84,8 @@ def comparison_of(settled: Settled) -> Comparison:
     """What a reconcile would change, told in the same way: what stands compared with what follows."""
     outcome = outcome_of(settled)
     _, sizes = _placed(settled.last.fleet, outcome.before, outcome.after, settled.last.fleet.decided)
-    return Comparison(
-        settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=settled.findings
-    )  # fmt: skip
+    found = told(settled.findings, settled.last.now)
+    return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=found)
 
 
 def _both(base: Outcome, head: Outcome) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:

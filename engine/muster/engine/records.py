@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -12,6 +12,7 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
 from muster.model.tree import At, Tree
+from muster.model.waiver import Waiver
 
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -136,17 +137,28 @@ def get_held(tree: Tree) -> list[Held]:
 def put_findings(findings: Iterable[Finding]) -> Tree:
     """Findings, sorted by place."""
     return [
-        [f.code, f.severity.value, f.message, f.file, f.line, f.column, list(f.object or ()), f.hint, f.excerpt]
+        [f.code, f.severity.value, f.message, f.file, f.line, f.column, list(f.object or ()), f.hint, f.excerpt,
+         *([list(astuple(f.waiver))] if f.waiver else [])]
         for f in sorted(findings, key=Finding.sort_key)
-    ]
+    ]  # fmt: skip
 
 
 def get_findings(tree: Tree) -> list[Finding]:
     """The findings."""
     return [
-        Finding(code, Severity(severity), message, file, line, column, ObjectId(*id_) if id_ else None, hint, excerpt)
-        for code, severity, message, file, line, column, id_, hint, excerpt in tree
-    ]
+        Finding(
+            code, Severity(severity), message, file, line, column, ObjectId(*id_) if id_ else None, hint, excerpt,
+            waiver=_get_waiver(*waiver),
+        )
+        for code, severity, message, file, line, column, id_, hint, excerpt, *waiver in tree
+    ]  # fmt: skip
+
+
+def _get_waiver(fields: Tree = None) -> Waiver | None:
+    if fields is None:
+        return None
+    name, code, about, digests, *rest = fields
+    return Waiver(name, code, about, tuple(digests), *rest)
 
 
 def put_time(instant: datetime | None) -> str | None:

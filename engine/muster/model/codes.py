@@ -1,7 +1,8 @@
 """The register of finding codes: each is given once, means one thing for ever, and is explained here.
 
 `docs/errors.md` is generated from this table. Numbers tell the room: 0xx reading files, 1xx assembling objects,
-2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state, 6xx advice, 9xx moving in.
+2xx schema and references, 3xx expressions and policies, 4xx deciding, 5xx derived state, 6xx advice, 7xx waivers,
+9xx moving in.
 """
 
 from collections.abc import Mapping
@@ -292,6 +293,23 @@ _TABLE = (
          "An `invariants` entry of a PolicyTest says what must never be said of a condition, and `muster lint "
          "--prove` found an object of which the policy says it. The object is shown, and muster's evaluator has "
          "confirmed it. The built-in invariants go for policies that replace built-in ones, too."),
+    # -- 7xx: waivers
+    Code("MUS701", _N, "waiver",
+         "A Waiver silences what was found, until the day that it names. Told of a branch that adds one; commands that "
+         "tell what is wrong apply it. A warning, a note and advice are silenced. An error costs its object its change "
+         "all the same, so it is told with the waiver beside it, and no exit code counts it. Another problem of the "
+         "same object is not waived, nor the same one in other words."),
+    Code("MUS702", _E, "nothing to waive",
+         "A Waiver names a code that no finding has, or one that nobody can answer for: a fault of muster's own, or a "
+         "finding about waivers. It silences nothing."),
+    Code("MUS703", _W, "waiver has expired",
+         "The day that a Waiver names has come, in UTC: what it silenced counts again. Mend that and remove the "
+         "Waiver, or waive it anew with `muster waive`."),
+    Code("MUS704", _W, "waiver about to expire",
+         "`muster lint` tells of a Waiver in the last two weeks before its day."),
+    Code("MUS705", _W, "waiver that silences nothing",
+         "`muster lint` finds nothing that a Waiver speaks of: it is mended, or is another problem by now, or the same "
+         "one in other words. Remove the Waiver, or waive what is there with `muster waive`."),
     # -- 9xx: moving in
     Code("MUS960", _W, "credentials stay out",
          "`muster import` writes no credentials: what is committed once is read by whoever can read the repository, "

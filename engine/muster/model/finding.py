@@ -1,5 +1,6 @@
 """Findings: what is wrong, where, and what to do. Data, collected with its siblings, never raised."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -7,6 +8,7 @@ from typing import Final
 
 from muster.model.ids import ObjectId
 from muster.model.source import Place
+from muster.model.waiver import Waiver
 
 #: Where a message names a line of a file.
 _LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
@@ -31,7 +33,8 @@ class Finding:
 
     `code` is `MUS` and three digits, unique for ever and explained in docs/errors.md. `line` and `column` are
     1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where that helps; `example` an
-    object, in YAML, for which what is said can be seen.
+    object, in YAML, for which what is said can be seen. `waiver` is who answers for it when it is told
+    (`muster.check.waivers`); as it is found, only what is said of waivers has one.
     """
 
     code: str
@@ -44,6 +47,7 @@ class Finding:
     hint: str = ""
     excerpt: str = ""
     example: str = ""
+    waiver: Waiver | None = None
 
     @property
     def place(self) -> Place:
@@ -51,11 +55,34 @@ class Finding:
         return Place(self.file, self.line, self.column)
 
     @property
+    def about(self) -> str:
+        """What it is about: an object, or a file where that is not known."""
+        return str(self.object) if self.object else self.file
+
+    @property
     def identity(self) -> tuple[str, str, str, str]:
         """What stays the same of a finding while files change around it: lines move with what stands above them."""
-        return (
-            self.code, self.severity.value, str(self.object) if self.object else self.file, _LINE.sub("", self.message),
-        )  # fmt: skip
+        return self.code, self.severity.value, self.about, _LINE.sub("", self.message)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells findings apart, and stays while files change around them."""
+        return hashlib.sha256("\0".join(self.identity).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def digest(self) -> str:
+        """The beginning of that, as people's files name it."""
+        return self.fingerprint[:16]
+
+    @property
+    def fails(self) -> bool:
+        """Whether a check that tells of it fails: it is an error, and nobody answers for it."""
+        return self.severity is Severity.ERROR and self.waiver is None
+
+    @property
+    def silenced(self) -> bool:
+        """Whether a waiver keeps people from being told of it: not where it costs its object its change."""
+        return self.waiver is not None and self.severity is not Severity.ERROR
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:
         """By file, then position, then severity: the order in which all formats print them."""

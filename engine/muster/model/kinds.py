@@ -152,6 +152,7 @@ ADAPTER_REPORT = Kind(
 )  # fmt: skip
 NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
 POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
+WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
 
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
@@ -161,6 +162,7 @@ ALL: tuple[Kind, ...] = (
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
+    WAIVER,
 )  # fmt: skip
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.

@@ -17,7 +17,8 @@ _COMMANDS: Final[Mapping[Severity, str]] = MappingProxyType(
 
 def annotations_text(findings: Sequence[Finding]) -> str:
     """Return one line for each finding, the worst first: only ten of a sort are shown."""
-    return "".join(f"{_annotation(found)}\n" for found in sorted(findings, key=lambda found: found.severity.rank))
+    shown = (found for found in findings if not found.silenced)
+    return "".join(f"{_annotation(found)}\n" for found in sorted(shown, key=lambda found: found.severity.rank))
 
 
 def _annotation(found: Finding) -> str:
@@ -25,7 +26,10 @@ def _annotation(found: Finding) -> str:
     named = {**{name: str(value) for name, value in place.items() if value}, "title": found.code}
     properties = ",".join(f"{name}={_data(value, ':,')}" for name, value in named.items())
     lines = [found.message, *found.example.splitlines(), *([f"hint: {found.hint}"] if found.hint else [])]
-    return f"::{_COMMANDS[found.severity]} {properties}::{'%0A'.join(map(_data, lines))}"
+    if found.waiver is not None:
+        lines.append(str(found.waiver))
+    severity = Severity.NOTE if found.waiver is not None else found.severity
+    return f"::{_COMMANDS[severity]} {properties}::{'%0A'.join(map(_data, lines))}"
 
 
 def _data(text: str, further: str = "") -> str:

@@ -13,7 +13,6 @@ from muster.model.finding import Finding, Severity
 from muster.model.tree import Tree
 from muster.output.documents import json_text
 from muster.output.findings import printable
-from muster.output.sarif import fingerprint
 
 _SEVERITIES: Final[Mapping[Severity, str]] = MappingProxyType(
     {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
@@ -23,14 +22,16 @@ _FLEET: Final = "fleet.yaml"
 
 
 def code_quality_text(findings: Sequence[Finding]) -> str:
-    """Return one issue for each finding."""
+    """Return one issue for each finding that nobody has waived."""
     return json_text(list(_issues(findings)))
 
 
 def _issues(findings: Sequence[Finding]) -> Iterator[Tree]:
     seen: Counter[str] = Counter()
     for found in findings:
-        same = fingerprint(found)
+        if found.waiver is not None:
+            continue  # nothing says so in this format, and what is in it counts
+        same = found.fingerprint
         seen[same] += 1
         yield {
             "description": printable(f"{found.code}: {found.message}"),

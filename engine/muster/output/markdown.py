@@ -40,12 +40,16 @@ def folded(summary: str, text: str, *, opened: bool = False) -> str:
 
 
 def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> str:
-    """Return findings as a table, the worst first, and how many are left out of it where there are too many."""
-    ordered = sorted(findings, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), _said(one), code(one.hint)]
+    """Return findings as a table, the worst first, and how many are left out of it where there are too many. Of what
+    waivers silence it is said how much there is."""
+    shown = [one for one in findings if not one.silenced]
+    ordered = sorted(shown, key=lambda one: (one.severity.rank, one.sort_key()))
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), _said(one), code(_to_do(one))]
             for one in ordered[:most])  # fmt: skip
-    left_out = 0 if most is None else len(findings) - most
-    return table(["finding", "where", "what is wrong", "what to do"], rows) + more_markdown(left_out, "finding")
+    left_out = 0 if most is None else len(shown) - most
+    silenced = f"\n\n{len(findings) - len(shown)} waived" if len(findings) > len(shown) else ""
+    text = table(["finding", "where", "what is wrong", "what to do"], rows)
+    return text + more_markdown(left_out, "finding") + silenced
 
 
 def more_markdown(number: int, noun: str) -> str:
@@ -55,6 +59,10 @@ def more_markdown(number: int, noun: str) -> str:
 
 def _said(one: Finding) -> str:
     return "<br>".join(map(code, (one.message, *one.example.splitlines())))
+
+
+def _to_do(one: Finding) -> str:
+    return str(one.waiver) if one.waiver is not None else one.hint
 
 
 def _severity(one: Finding) -> str:

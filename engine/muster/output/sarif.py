@@ -3,7 +3,6 @@
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -47,8 +46,12 @@ def _result(found: Finding, rule: int) -> Tree:
         "ruleIndex": rule,
         "level": found.severity.value,
         "message": {"text": _plain(text)},
-        "partialFingerprints": {"muster/v1": fingerprint(found)},
+        "partialFingerprints": {"muster/v1": found.fingerprint},
     }
+    if found.waiver is not None:
+        # In a file beside the code, not in it: 3.35.2.
+        suppression = {"kind": "external", "status": "accepted", "justification": _plain(str(found.waiver))}
+        result["suppressions"] = [suppression]
     location: dict[str, Tree] = {}
     if found.file:
         location["physicalLocation"] = {"artifactLocation": {"uri": quote(found.file, errors="surrogatepass")}}
@@ -58,11 +61,6 @@ def _result(found: Finding, rule: int) -> Tree:
     if found.object:
         location["logicalLocations"] = [{"fullyQualifiedName": printable(str(found.object))}]
     return {**result, "locations": [location]} if location else result
-
-
-def fingerprint(found: Finding) -> str:
-    """Return what tells findings apart, and stays while files change around them."""
-    return hashlib.sha256("\0".join(found.identity).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,35 @@
+"""`muster waive`: answer for a finding until a day, as one commit."""
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import click
+
+from muster.commands import options
+from muster.commands.edits import edit_once, edit_options
+
+
+@click.command()
+@click.argument("code")
+@click.argument("object_", metavar="OBJECT")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is left as it is.")
+@click.option("--owner", required=True, metavar="WHO", help="Who answers for it.")
+@click.option("--until", required=True, metavar="DAY", help="First day on which it counts again: 2026-03-01, in UTC.")
+@click.option("--name", default="", metavar="NAME", help="Name of the Waiver.  [default: after code and object]")
+@options.repo_option
+@options.now_option
+@edit_options
+def command(
+    code: str, object_: str, reason: str, owner: str, until: str, name: str, repo: Path, now: datetime,
+    branch: str | None, push: bool, remote: str,
+) -> int:  # fmt: skip
+    """Waive what CODE says of OBJECT (KIND/[NAMESPACE/]NAME, or a file), as it is found now.
+
+    A warning, a note and advice are not told any more until that day; an error is, but no exit code counts it, and its
+    object goes without its change as before. Another problem of the object counts. What stands already is extended.
+    """
+    from muster.acts.waiving import waive
+
+    change = partial(waive, code=code, about=object_, reason=reason, owner=owner, until=until, now=now, name=name)
+    return edit_once(repo, change, f"Waive {code} of {object_}", branch=branch, push=push, remote=remote)
