@@ -116,7 +116,7 @@ THROUGH = {
         "commands/test_replay.py": "replayed",
         "engine/test_executors.py": "unread",
         "engine/test_facts.py": "change changes",
-        "engine/test_sharded.py": "provisional shard",  # shards and whole runs, held against each other
+        "engine/test_sharded.py": "gathered provisional shard",  # shards and whole runs, held against each other
         "engine/test_uncommitted.py": "checking",
         "engine/test_unrest.py": "settle settled",
         "engine/test_warm.py": (  # warm runs and cold ones, held against each other

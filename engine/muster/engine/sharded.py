@@ -8,29 +8,24 @@ needed is that of the shards in hand and of the summaries, and there is nothing 
 Where a fleet has something that no part of it can be decided with (`WholeNeeded`), it is decided as a whole.
 """
 
-from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 from muster.engine.answer import Answer
-from muster.engine.changes import changes
 from muster.engine.cutting import Cut, Listed, cut
 from muster.engine.decided import DecidedPart
 from muster.engine.executors import Executor
-from muster.engine.homes import Summary, read_summaries
+from muster.engine.gathered import Gathered, joined
+from muster.engine.homes import Summary
 from muster.engine.part import Reach
 from muster.engine.progress import doing
-from muster.engine.provisional import Provisional
 from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
-from muster.engine.records import put_findings
 from muster.engine.settle import goes_on
 from muster.engine.settled import Settled
-from muster.engine.shard import Answered, Common, Local, Piece, Shard, Values, number_of, own_program
+from muster.engine.shard import Answered, Common, Local, Piece, Shard, Values, own_program
 from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
 from muster.fleet.files import is_hidden
@@ -42,15 +37,10 @@ from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.history import History
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
-from muster.model.decision import Pulse
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import FLEET, TARGETS, kind_of
+from muster.model.kinds import FLEET, TARGETS
 from muster.model.locations import FOLDER
 from muster.model.published import Memory, Published, PulseKey
 from muster.model.snapshot import ignored_of
-from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
 
 #: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
 _MOST_ROUNDS: Final = 6
@@ -125,7 +115,7 @@ class _Sharded:
 
     def answer(self, why: str) -> Answer:
         """Decide. _Anew where more is known now than when it began."""
-        gathered = _Gathered(self.common)
+        gathered = Gathered(self.common)
         known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
             known += len(shard.names)
@@ -137,7 +127,7 @@ class _Sharded:
         done = self._rest(gathered)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
-        return _joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+        return joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
 
     # -- cutting
 
@@ -214,7 +204,7 @@ class _Sharded:
 
     # -- deciding the rest
 
-    def _rest(self, gathered: "_Gathered") -> Answer:
+    def _rest(self, gathered: Gathered) -> Answer:
         """Decide what many clusters share, and what a shard could not decide."""
         question = self.question
         unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
@@ -277,103 +267,6 @@ class _AdaptersMoved(WholeNeeded):
     def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
         super().__init__("the first or the last of its kind")
         self.adapters = adapters
-
-
-class _Gathered:
-    """What the shards come to."""
-
-    def __init__(self, common: Common) -> None:
-        self.common, self.kept = common, Provisional()
-        self.loose: list[Finding] = []
-        self.odd: set[str] = set()
-        self.summaries: dict[str, Summary] = {}
-        self.shards = 0
-        self._totals: Counter[str] = Counter()
-        self._outcomes: dict[int, Local] = {}
-        self._again: set[int] = set()
-        self._names: dict[str, int] = {}
-        self._ids, self._homes = array("Q"), array("L")
-        self._sent: dict[int, set[int]] = {}
-
-    def take(self, shard: Shard, answered: Answered) -> None:
-        """Add what follows of a shard."""
-        self.shards += 1
-        self.loose.extend(answered.loose)
-        self.odd |= answered.odd
-        numbers = self.kept.add(local.home for local in answered.homes)
-        # Here rather than in the end: meanwhile workers are busy.
-        self.summaries.update(read_summaries((local.home.name, local.home.summary) for local in answered.homes))
-        known = {number_of(key.object) for key in shard.published}
-        for number, local in zip(numbers, answered.homes, strict=True):
-            self._totals.update(local.home.totals)
-            self._ids.extend(local.ids)
-            self._homes.extend([number] * len(local.ids))
-            if known:
-                self._sent[number] = known.intersection(local.ids)
-            if local.again:
-                self._again.add(number)
-            for name in local.home.names:
-                if (other := self._names.setdefault(name, number)) != number:
-                    self._again.update((number, other))
-            if not local.silent or local.later != (local.home.due, local.home.settled):
-                self._outcomes[number] = replace(local, home=replace(local.home, summary="", totals={}), ids=())
-
-    def again(self, published: Memory) -> set[int]:
-        """The neighbourhoods of which too little was seen: part of them lies in another shard, or what went out of
-        their pulses was told to another one."""
-        order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
-        for one, other in pairwise(order):
-            if self._ids[one] == self._ids[other]:
-                self._again.update((self._homes[one], self._homes[other]))
-        if sent := {number_of(key.object) for key in published}:
-            for id_, home in zip(self._ids, self._homes, strict=True):
-                if id_ in sent and id_ not in self._sent.get(home, ()):
-                    self._again.add(home)
-        return set(self._again)
-
-    def facts(self) -> dict[str, Tree]:
-        """What is known of the fleet as a whole, as a run keeps it."""
-        return {
-            "totals": dict(self._totals), "loose": put_findings(self.loose), "lease floor": self.common.lease_floor,
-            "holds": False,
-        }  # fmt: skip
-
-    def outcomes_but(self, gone: Collection[int]) -> "list[Local]":
-        """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""
-        left = {number: local for number, local in self._outcomes.items() if number not in gone}
-        self.kept.put_due((number, *local.later) for number, local in left.items())
-        return list(left.values())
-
-
-def _joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at: str) -> Answer:
-    """The answer for all of the fleet."""
-    settled, files = done.settled, dict(done.settled.files)
-    for local in outcomes:
-        if files.keys() & local.files.keys():
-            raise WholeNeeded("a derived file holds parts of several neighbourhoods")
-        files.update(local.files)
-    of_first = len(changes(settled.first.fleet))
-    told = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
-    told.sort(key=lambda change: (change.object, change.field))
-    last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
-    if pulses:
-        fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
-        last = replace(last, fleet=fleet)
-    settled = replace(
-        settled, last=last, files=dict(sorted(files.items())), changes=[*told, *settled.changes[of_first:]]
-    )
-    return replace(done, settled=settled, looked_at=looked_at, rest=kept)
-
-
-def _in_order(fleet: Ruled, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
-    """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
-    policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.pulses)}
-
-    def place(pulse: Pulse) -> tuple[int, int, ObjectId]:
-        number, policy = policies[pulse.policy]
-        return number, policy.target.kinds.index(kind_of(pulse.object)), pulse.object
-
-    return tuple(sorted(pulses, key=place))
 
 
 def last_lease_floor(common: Common) -> int:
