@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from muster.model.times import parse_time
-from muster.output.columns import held_effects, rows, short_label
+from muster.output.cells import held_effects, short_label
+from muster.output.columns import rows
 
 NOW = parse_time("2026-01-03T00:00:00Z")
 Body = dict[str, Any]

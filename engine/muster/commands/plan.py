@@ -112,7 +112,7 @@ def _supposed(reading: Reading, now: datetime, given: Path | None, supposed: Sup
 def _print_plan(settled: "Settled", output: str) -> None:
     from muster.answers.plan import plan_document
     from muster.engine.changes import summary
-    from muster.output.columns import short_label
+    from muster.output.cells import short_label
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions
 

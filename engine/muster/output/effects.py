@@ -13,7 +13,7 @@ from muster.engine.change import NOUNS, Change
 from muster.engine.comparison import Comparison
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
-from muster.output.columns import short_label
+from muster.output.cells import short_label
 
 
 @dataclass(frozen=True, slots=True)
