@@ -33,6 +33,9 @@ from muster.answers.proving.values import (
 from muster.answers.proving.world import FIRST, LAST, World
 from muster.cel.values import INT_MAX, INT_MIN
 
+#: What grows by itself is cut off: elements of lists that are added, characters and pieces of texts, cases of two
+#: operands, numbers that are multiplied.
+_MOST_ITEMS, _LONGEST, _MOST_PIECES, _MOST_PAIRS, _HIGHEST_DEGREE = 64, 10_000, 64, 400, 4
 #: Functions of texts that never fail and give a text.
 _OF_TEXTS: Final = frozenset(("lowerAscii", "upperAscii", "trim", "reverse", "replace"))
 _ORDERS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
@@ -158,6 +161,8 @@ class Functions:
         return Result(either(argument.fails, found.fails), found.cases)
 
     def _pairs(self, left: Result, right: Result, apply: Callable[[Atom, Atom], Result]) -> Result:
+        if len(left.cases) * len(right.cases) > _MOST_PAIRS:
+            return self.unknown([left, right])
         pairs = [(both(g, h), a, b) for g, a in left.cases for h, b in right.cases]
         found = merged((guard, apply(a, b)) for guard, a, b in pairs if guard is not False)
         return Result(either(left.fails, right.fails, found.fails), found.cases)
@@ -228,11 +233,11 @@ class Functions:
             case (Opaque(), _) | (_, Opaque()):
                 return self.unknown([])
             case Int(), Int():
-                return _integers(name, left.term, right.term)
+                return self._integers(name, left, right)
             case ((Text() | Written()), (Text() | Written())) if name == "_+_":
                 return self._joined(left, right)
             case Listed(), Listed() if name == "_+_":
-                if not logic.is_known(left.rest):
+                if not logic.is_known(left.rest) or len(left.items) + len(right.items) > _MOST_ITEMS:
                     return self.unknown([])  # what is further would come between
                 return surely(Listed((*left.items, *right.items), right.rest))
             case Time(), Time() if name == "_-_":
@@ -247,13 +252,33 @@ class Functions:
             case _:
                 return FAILURE
 
+    def _integers(self, name: str, one: Int, other: Int) -> Result:
+        left, right = one.term, other.term
+        degree = max(one.degree, other.degree)
+        if name in ("_+_", "_-_"):
+            return _fitting(Int(left + right if name == "_+_" else left - right, degree), INT_MIN, INT_MAX)
+        degree = one.degree * (not logic.is_known(left)) + other.degree * (not logic.is_known(right))
+        if degree > _HIGHEST_DEGREE:
+            return self.unknown([])
+        if name == "_*_":
+            return _fitting(Int(left * right, degree), INT_MIN, INT_MAX)
+        zero, cut = same(right, 0), logic.quotient(left, right)
+        if name == "_/_":
+            found = _fitting(Int(cut, degree), INT_MIN, INT_MAX)
+            return Result(either(zero, found.fails), found.cases)
+        overflow = both(same(left, INT_MIN), same(right, -1))
+        return Result(either(zero, overflow), ((True, Int(left - right * cut, degree)),))
+
     def _joined(self, left: Atom, right: Atom) -> Result:
         if not isinstance(left, Text) or not isinstance(right, Text):
             return self.some_text()
+        pieces = left.pieces + right.pieces
+        if pieces > _MOST_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
+            return self.some_text()
         term = logic.joined(left.term, right.term)
         if left.number is not None and isinstance(right.term, str):
-            return surely(Text(term, left.number, left.unit + right.term))
-        return surely(Text(term))
+            return surely(Text(term, left.number, left.unit + right.term, pieces))
+        return surely(Text(term, pieces=pieces))
 
     # -- texts, lists and optionals -----------------------------------------------------------------------------
 
@@ -372,7 +397,7 @@ class Functions:
     def negative(self, atom: Atom) -> Result:
         """`-x`"""
         if isinstance(atom, Int):
-            return _fitting(Int(-atom.term), INT_MIN, INT_MAX)
+            return _fitting(Int(-atom.term, atom.degree), INT_MIN, INT_MAX)
         return self.unknown([]) if isinstance(atom, Opaque) else FAILURE
 
     def has_value(self, atom: Atom) -> Result:
@@ -400,24 +425,9 @@ _UNARY: Final[Mapping[str, Callable[[Functions, Atom], Result]]] = {
 }  # fmt: skip
 
 
-def _integers(name: str, left: Term, right: Term) -> Result:
-    match name:
-        case "_+_":
-            return _fitting(Int(left + right), INT_MIN, INT_MAX)
-        case "_-_":
-            return _fitting(Int(left - right), INT_MIN, INT_MAX)
-        case "_*_":
-            return _fitting(Int(left * right), INT_MIN, INT_MAX)
-    zero = same(right, 0)
-    cut = logic.quotient(left, right)
-    if name == "_/_":
-        found = _fitting(Int(cut), INT_MIN, INT_MAX)
-        return Result(either(zero, found.fails), found.cases)
-    overflow = both(same(left, INT_MIN), same(right, -1))
-    return Result(either(zero, overflow), ((True, Int(left - right * cut)),))
-
-
 def _fitting(atom: Int | Time | Span, low: int, high: int) -> Result:
+    if logic.is_known(atom.term) and not low <= atom.term <= high:
+        return FAILURE  # and no number that grows without end
     return Result(negation(within(low, atom.term, high)), ((True, atom),))
 
 

@@ -176,7 +176,7 @@ class _Questions:
             free = [negation(step.holds) for step in steps] if _in_order(self.policy) else []
             kept = asked.solver.needed(asked.saying.steps[index].holds, [*free, asked.saying.clean])
             if kept is None:
-                return "where it would hold, an expression before it fails"
+                return "no object lets it be the first to hold"
             needed.update(kept)
             clean = clean or len(free) in kept
         shadows = [ask.name for at, ask in enumerate(asks(self.policy)[:index]) if at in needed]

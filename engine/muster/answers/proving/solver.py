@@ -9,11 +9,14 @@ import z3
 from muster.answers.proving.logic import Formula
 from muster.answers.proving.world import Model, World
 
-#: Steps of the solver for one question, by its own count (`rlimit`): a few seconds. Most take a thousandth of it.
-MOST_STEPS: Final = 20_000_000
+#: Steps of the solver for one question, by its own count (`rlimit`): a few seconds. The built-in policies take 250,000
+#: at the most, which is some milliseconds.
+MOST_STEPS: Final = 3_000_000
 #: Steps for one attempt to make an example plainer.
-_STEPS_FOR_A_WISH: Final = 2_000_000
+_STEPS_FOR_A_WISH: Final = 300_000
 _MOST_WISHES: Final = 150
+#: Memory of the solver, in MiB: what takes more is not decided.
+_MOST_MEGABYTES: Final = 1024
 
 
 class Nothing(Enum):
@@ -78,6 +81,7 @@ class Solver:
     @staticmethod
     def _check(solver: z3.Solver, steps: int) -> Model | Nothing:
         solver.set("rlimit", steps)
+        solver.set("max_memory", _MOST_MEGABYTES)
         try:
             answer = solver.check()
             if answer == z3.sat:

@@ -20,18 +20,21 @@ class Bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """A whole number, within 64 bits."""
+    """A whole number, within 64 bits. `degree`: so many unknown numbers are multiplied in it."""
 
     term: Term
+    degree: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Text:
-    """A text. `number` and `unit`: it is the digits of this number and then this, as in `string(n) + 's'`."""
+    """A text of so many `pieces`. `number` and `unit`: it is the digits of this number and then this, as in
+    `string(n) + 's'`."""
 
     term: Term
     number: Term = None
     unit: str = ""
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +185,12 @@ def _one(guard: Formula, atom: Atom, otherwise: Atom) -> Atom:
             number = choice(guard, atom.number, otherwise.number)
             return Text(choice(guard, atom.term, otherwise.term), number, atom.unit)
         case ((Bool() | Int() | Text() | Time() | Span()), (Bool() | Int() | Text() | Time() | Span())):
-            return type(atom)(choice(guard, atom.term, otherwise.term))
+            term = choice(guard, atom.term, otherwise.term)
+            if isinstance(atom, Text) and isinstance(otherwise, Text):
+                return Text(term, pieces=max(atom.pieces, otherwise.pieces))
+            if isinstance(atom, Int) and isinstance(otherwise, Int):
+                return Int(term, max(atom.degree, otherwise.degree))
+            return type(atom)(term)
         case _:
             return atom
 
