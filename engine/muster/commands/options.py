@@ -1,7 +1,7 @@
 """Options that several verbs share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from muster.engine.run import Run
     from muster.engine.warm import Wanted
     from muster.engine.workers import Workers
+    from muster.model.finding import Finding
     from muster.model.ids import ObjectId
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -167,6 +168,41 @@ def wanted(target: str) -> "Wanted | None":
 def report_option(function: _F) -> _F:
     """`-o FORMAT` of findings: text, or one of `muster.output.reports`, which is not loaded for its names alone."""
     return output_option("text", "json", "sarif", "junit", "github", "gitlab", "markdown")(function)
+
+
+def findings_option(function: _F) -> _F:
+    """`--findings FORMAT=FILE`, as often as there are readers."""
+    return click.option(
+        "--findings", multiple=True, type=_FindingsType(), metavar="FORMAT=FILE",
+        help="Write what is wrong to this file, too ('-': standard output), as json, sarif, junit, github, gitlab or "
+        "markdown.  Repeatable.",
+    )(function)  # fmt: skip
+
+
+class _FindingsType(click.ParamType["tuple[str, str]"]):
+    """A format of findings, and a file."""
+
+    name = "format=file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return both."""
+        from muster.output.reports import REPORTS
+
+        form, _, target = str(value).partition("=")
+        if form not in REPORTS or not target:
+            self.fail(f"{value!r} is not FORMAT=FILE, with a format of {', '.join(sorted(REPORTS))}.", param, ctx)
+        return form, target
+
+
+def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:
+    """Write findings as `--findings` says. click.UsageError where that cannot be."""
+    from muster.output.reports import REPORTS
+
+    try:
+        with click.open_file(target, "w", encoding="utf-8") as file:
+            file.write(REPORTS[form](findings))
+    except OSError as error:
+        raise click.UsageError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def selected(run: "Run", target: str | None) -> list[Tree]:

@@ -44,17 +44,19 @@ if TYPE_CHECKING:
 @options.workers_option
 @supposed_options
 @options.output_option("table", "yaml", "json", "markdown")
+@options.findings_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile, or the branch, would change anything.")
 def command(
     repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None, offline: bool, agents_gone: bool,
-    now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str, exit_code: bool,
+    now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str,
+    findings: tuple[tuple[str, str], ...], exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing.
 
     With --base, show what a branch or a pull request changes in that: both it and the commit that it was made from (its
     merge base with REV) are decided as of the same instant, and compared. So nothing shows that time alone changes, or
     that is not carried out yet. Of findings, those count that are new. History that the clone lacks is fetched, unless
-    --offline.
+    --offline. Findings are told on standard error, and with --findings in the formats of forges and CI.
     """
     from muster.answers.listening import READER
 
@@ -81,7 +83,10 @@ def command(
     reading.tell_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    code = report(_told(settled, found))
+    told = _told(settled, found)
+    for form, target in findings:
+        options.write_findings(told, form, target)
+    code = report(told)
     return 1 if exit_code and (found.comparison if found else settled.files) else code
 
 
