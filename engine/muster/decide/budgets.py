@@ -22,6 +22,7 @@ from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
 from muster.model.ids import ObjectId
+from muster.model.kinds import is_cluster
 from muster.model.times import earliest, format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.budgets import Budget
@@ -150,7 +151,7 @@ def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because
 
 def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
     """When overrides end: from then on effects are held again."""
-    counted = (obj for obj in shared.objects.values() if obj.id == id_ or obj.id.kind in ("ManagedCluster", "Cluster"))
+    counted = (obj for obj in shared.objects.values() if obj.id == id_ or is_cluster(obj.id))
     overrides = [*(sound_override(shared, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
 

@@ -1,7 +1,7 @@
 """The fleet: every object of a snapshot, what the last run derived, and what this run has decided so far.
 
-A `Fleet` is a value. Stages read it and return outcomes; `with_outcomes` gives the next stage a fleet in which
-they are visible. Nothing in it is ever mutated.
+A `Fleet` is a value. Stages read what they are given of it and return outcomes; `with_outcomes` gives the fleet in
+which these are visible to the next one. Nothing in it is ever mutated.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A fleet with the policies that rule it: what stages are given. One that asks for a `Fleet` looks at no policy."""
+"""A fleet with the policies that rule it: what is decided. Stages are given of it what they may look at."""
 
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING

@@ -192,7 +192,7 @@ def _remember(world: World) -> None:
     """Record what the next run has to know of each cluster, and who may use it."""
     known = world.view.clusters
     for id_, entries in tuple(world.ledger.entries.items()):
-        if id_.kind != "ClusterDeployment":
+        if not CLUSTER_DEPLOYMENT.has(id_):
             continue
         cluster = known.get(id_)
         if cluster is not None and cluster.pool is None:
