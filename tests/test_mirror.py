@@ -108,7 +108,7 @@ THROUGH = {
     },
     "engine": {
         "answers/test_explain.py": "explained",
-        "answers/test_plan.py": "outcome placed",
+        "answers/test_plan.py": "derivation placed",
         "commands/test_forecast.py": "moment",
         "commands/test_history.py": "past",
         "commands/test_plan.py": "comparison",

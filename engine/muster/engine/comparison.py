@@ -12,7 +12,7 @@ from functools import partial
 from muster.check.waivers import marked, told
 from muster.engine.change import Change
 from muster.engine.changes import object_changes, source_of
-from muster.engine.outcome import Outcome, outcome_of
+from muster.engine.derivation import Derivation, derivation_of
 from muster.engine.placed import chosen, joined, left
 from muster.engine.settled import Settled
 from muster.fleet.fleet import Fleet
@@ -55,7 +55,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     `paths` are the files that differ between them. Each run may have looked at a part of the fleet only: what neither
     looked at stands, and is the same.
     """
-    was, now = _both(outcome_of(base), outcome_of(head))
+    was, now = _both(derivation_of(base), derivation_of(head))
     differing = sorted(id_ for id_ in {*was, *now} if was.get(id_) != now.get(id_))
     moved, sizes = _placed(head.last.fleet, was, now, differing)
     told = {change.object for change in moved}
@@ -82,20 +82,20 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
 
 def comparison_of(settled: Settled) -> Comparison:
     """What a reconcile would change, told in the same way: what stands compared with what follows."""
-    outcome = outcome_of(settled)
-    _, sizes = _placed(settled.last.fleet, outcome.before, outcome.after, settled.last.fleet.decided)
+    derivation = derivation_of(settled)
+    _, sizes = _placed(settled.last.fleet, derivation.before, derivation.after, settled.last.fleet.decided)
     found = told(settled.findings, settled.last.now)
     return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=found)
 
 
-def _both(base: Outcome, head: Outcome) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:
+def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:
     """The derived parts of all objects that either run looked at, after both."""
     was = {**_standing(head, base), **base.after}
     now = {**_standing(base, head), **head.after}
     return was, now
 
 
-def _standing(other: Outcome, own: Outcome) -> dict[ObjectId, Tree]:
+def _standing(other: Derivation, own: Derivation) -> dict[ObjectId, Tree]:
     """What stands of the objects that only the other run looked at."""
     return {id_: body for id_, body in other.before.items() if id_ not in own.looked_at}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from muster.decide.placements.stage import left_path
 from muster.decide.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.engine.change import Change
+from muster.engine.derivation import decided_body
 from muster.engine.facts import Fact
-from muster.engine.outcome import decided_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION

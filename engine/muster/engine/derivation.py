@@ -11,7 +11,7 @@ from muster.model.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Derivation:
     """Derived parts by object, as they stood `before` the run and as they are `after` it.
 
     `looked_at` are the objects that the run decided; of all others nothing is known but that they stand.
@@ -22,14 +22,14 @@ class Outcome:
     looked_at: frozenset[ObjectId]
 
 
-def outcome_of(settled: Settled) -> Outcome:
+def derivation_of(settled: Settled) -> Derivation:
     """Return what a run comes to where its passes rested."""
     first, last = settled.first.fleet, settled.last.fleet
     if not settled.rested and not last.decided:
-        return Outcome(first.previous, first.previous, frozenset(first.previous))  # nothing is carried out
+        return Derivation(first.previous, first.previous, frozenset(first.previous))  # nothing is carried out
     looked_at = frozenset({*first.previous, *last.previous, *last.decided} - last.beyond.standing)
     after = {id_: body for id_ in looked_at & last.decided.keys() if (body := decided_body(last, id_)) is not None}
-    return Outcome({id_: body for id_, body in first.previous.items() if id_ in looked_at}, after, looked_at)
+    return Derivation({id_: body for id_, body in first.previous.items() if id_ in looked_at}, after, looked_at)
 
 
 def decided_body(fleet: Fleet, id_: ObjectId) -> Tree:
