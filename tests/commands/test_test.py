@@ -7,6 +7,9 @@ import pytest
 
 from tests.answers.test_policytest import POLICY
 from tests.commands.conftest import Run
+from tests.support.git import git_environ
+from tests.support.patience import wait_until
+from tests.support.processes import running
 
 MISSING = POLICY.replace("reason: Fine}]\n        assertions", "reason: Other}]\n        assertions")
 UNSOUND = POLICY.replace("  cases:\n", "  case:\n")
@@ -52,3 +55,41 @@ def test_coverage_is_told_of_each_policy(muster: Run, tmp_path: Path) -> None:
     (tmp_path / "test.yaml").write_text(POLICY.partition("---")[2].replace("mine", "csr-denial"))
     out = muster("test", "--repo", tmp_path, "--coverage")[1]
     assert "  0.0 % of   2 branches  ConditionPolicy/mine: no test names it\n" in out
+
+
+def test_watching_runs_what_is_concerned(tmp_path: Path) -> None:
+    policy, test = POLICY.split("---\n", 1)
+    other = test.replace("name: mine}", "name: other}")
+    for name, text in (("policy.yaml", policy), ("a.yaml", test), ("b.yaml", other)):
+        (tmp_path / name).write_text(text)
+    with running("test", "--watch", "--repo", str(tmp_path), environ=git_environ(tmp_path)) as process:
+
+        def after(name: str, text: str, tally: str) -> list[str]:
+            seen = len(process.lines)
+            (tmp_path / name).write_text(text)
+            wait_until(lambda: process.lines[seen:].count(f"watching {tmp_path}") == 1, lambda: f"{process.lines}")
+            told = process.lines[seen:]
+            assert tally in told, told
+            return told
+
+        process.wait_for(f"watching {tmp_path}")
+        assert "2 passed, 0 failed" in process.lines
+        failed = after("b.yaml", other.replace("reason: Fine", "reason: Other"), "0 passed, 1 failed")
+        assert not [line for line in failed if "PolicyTest/mine" in line], "the other test is not concerned"
+        after("b.yaml", other, "1 passed, 0 failed")
+        after("policy.yaml", policy.replace("reason: Fine", "reason: Other"), "0 passed, 2 failed")
+        assert "did you mean 'cases'?" in "".join(
+            after("a.yaml", test.replace("cases:", "case:"), "0 passed, 0 failed")
+        )
+        after("policy.yaml", policy, "1 passed, 0 failed")
+        seen = len(process.lines)
+        (tmp_path / "derived").mkdir()
+        (tmp_path / "derived/c.yaml").write_text("x: 1\n")
+        (tmp_path / "notes.txt").write_text("no data\n")
+        after("a.yaml", test, "1 passed, 0 failed")
+        assert process.lines[seen:].count(f"watching {tmp_path}") == 1, "what concerns no test runs none"
+
+
+def test_watching_is_for_people(muster: Run, tmp_path: Path) -> None:
+    assert muster("test", "--repo", tmp_path, "--watch", "-o", "json")[0] == 2
+    assert muster("test", "--repo", tmp_path, "--watch", "--rev", "HEAD")[0] == 2

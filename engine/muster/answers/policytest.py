@@ -7,7 +7,7 @@ one before. A test cannot pass by accident: an unknown policy is an error before
 and decides nothing in any case fails the test, and an error in what a case states fails the case.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from muster import cel
@@ -24,6 +24,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.model.finding import Finding, Severity
+from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CLUSTER_TAINT_POLICY,
     CONDITION_POLICY,
@@ -61,28 +62,42 @@ class CaseResult:
 
 
 def run_tests(
-    fleet: Ruled, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None
-) -> list[CaseResult]:
+    fleet: Ruled, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
+    tests: Collection[ObjectId] | None = None,
+) -> list[CaseResult]:  # fmt: skip
     """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.
 
-    `only` runs those whose names, or whose cases' names, have this in them. `coverage` is told what cases took of the
-    fleet's policies, of those of the bundle where asked for, and of what tests name; of the last alone where only
-    some tests are run.
+    `only` runs those whose names, or whose cases' names, have this in them, `tests` no others. `coverage` is told what
+    cases took of the fleet's policies, of those of the bundle where asked for, and of what tests name; of the last
+    alone where `only` some are run.
     """
-    tests = list(fleet.of(POLICY_TEST))
-    if builtin:
-        tests += [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
-    tests = sorted((test for test in tests if _is_asked_for(test, only)), key=lambda test: test.id)
+    own = (*fleet.of(POLICY_TEST), *(_builtin_tests(fleet) if builtin else ()))
+    asked = (test for test in own if _is_asked_for(test, only) and (tests is None or test.id in tests))
+    chosen = sorted(asked, key=lambda test: test.id)
     if coverage is not None:
-        named = {name for test in tests for name in test.spec["policies"]}
+        named = {name for test in chosen for name in test.spec["policies"]}
         branches = branches_of(fleet).items()
         coverage.declare({
             id_: found for id_, found in branches
             if str(id_) in named or (not only and (builtin or id_ not in fleet.builtin))
         }, named)  # fmt: skip
     policies = _policy_files(fleet)
-    found = (_test(fleet, test, policies, only, coverage) for test in tests)
+    found = (_test(fleet, test, policies, only, coverage) for test in chosen)
     return [result for results in found for result in results]
+
+
+def tests_concerned(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
+    """Return the tests that a change of files concerns: those in them; all where policies are in them, or were, because
+    every case has all policies of the fleet."""
+    policies = {source.path for fleet in (before, after) for source in _policy_files(fleet)}
+    tests = after.of(POLICY_TEST)
+    if not policies.isdisjoint(paths):
+        return frozenset(test.id for test in (*tests, *_builtin_tests(after)))
+    return frozenset(test.id for test in tests if any(part.source.path in paths for part in test.parts))
+
+
+def _builtin_tests(fleet: Fleet) -> list[Object]:
+    return [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
 
 
 def _is_asked_for(test: Object, only: str) -> bool:

@@ -2,19 +2,37 @@
 
 import json
 import sys
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
+from muster.commands.exits import FINE
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import snapshot_of
+from muster.commands.reading import snapshot_of, worktree_root
+from muster.commands.stopping import until_stopped
 
 if TYPE_CHECKING:
     from muster.answers.policycoverage import Coverage
+    from muster.model.ids import ObjectId
     from muster.model.tree import Tree
+    from muster.policy.ruled import Ruled
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be run, and how it is told."""
+
+    builtin: bool
+    only: str
+    coverage: bool
+    required: float | None
+    output: str
 
 
 @click.command()
@@ -30,24 +48,83 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Fail where less of the branches is covered. Implies --coverage.",
 )
+@click.option("--watch", is_flag=True, help="Run what is concerned again whenever a file changes, until Ctrl-C.")
 @options.output_option("text", "json", "junit")
 def command(
-    repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, output: str
-) -> int:
+    repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
+    output: str,
+) -> int:  # fmt: skip
     """Run PolicyTests: what policies must say of objects that the tests state.
 
     Coverage counts rules and the branches of expressions: that a rule holds and that it does not, that an operand is
     true and that it is false. A case covers the policies that its test names; a policy that no test names is not
     covered. Exit code 1: a test failed, there is none, or too little is covered.
+
+    With --watch, a change of a test runs that test, and one of a policy all of them: every case has all policies.
     """
-    from muster.answers.policycoverage import Coverage
-    from muster.answers.policytest import run_tests
+    asked = _Asked(builtin, only, coverage or required is not None, required, output)
+    if watch:
+        if rev or output != "text":
+            raise click.UsageError("--watch is for the files as they are, told as text: not with --rev or --output.")
+        return _watch(repo, asked)
+    return _run(_fleet(repo, rev), asked)
+
+
+def _fleet(repo: Path, rev: str | None) -> "Ruled":
     from muster.engine.checking import check_snapshot
 
+    with working("reading the fleet"):
+        return check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
+
+
+def _watch(repo: Path, asked: _Asked) -> int:
+    """Run all tests, and then those that a change concerns, until told to stop."""
+    import gc
+
+    from watchfiles import watch as changes
+
+    from muster.answers.policytest import tests_concerned
+
+    gc.enable()  # a verb that answers and ends does without
+    root, stop = worktree_root(repo).resolve(), Event()
+    fleet: Ruled | None = None
+    with until_stopped(stop):
+        # It listens from its first word on, which is that nothing happened: what is changed from then on is heard.
+        for happened in changes(
+            root, watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)), stop_event=stop, debounce=200,
+            step=50, rust_timeout=500, raise_interrupt=False, yield_on_timeout=True,
+        ):  # fmt: skip
+            if fleet is not None and not happened:
+                continue
+            before, fleet = fleet, _fleet(repo, None)
+            paths = {Path(name).relative_to(root).as_posix() for _, name in happened}
+            tests = None if before is None else tests_concerned(before, fleet, paths)
+            if tests is None or tests or any(found.file in paths for found in fleet.findings):
+                click.clear()
+                _run(fleet, asked, None if asked.coverage else tests)
+                click.echo(f"watching {root}")
+                sys.stdout.flush()
+    click.echo("stopped")
+    return FINE
+
+
+def _is_read(path: Path) -> bool:
+    """Whether what a file below the repository holds may concern a test."""
+    from muster.gitio.paths import SUFFIXES
+    from muster.model.locations import FOLDER
+
+    return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
+
+
+def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = None) -> int:
+    """Run tests (None: all), tell how it went, and return the exit code."""
+    from muster.answers.policycoverage import Coverage
+    from muster.answers.policytest import run_tests
+
+    required, output = asked.required, asked.output
     with working("running policy tests"):
-        fleet = check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
-        covered = Coverage() if coverage or required is not None else None
-        results = run_tests(fleet, builtin=builtin, only=only, coverage=covered)
+        covered = Coverage() if asked.coverage else None
+        results = run_tests(fleet, builtin=asked.builtin, only=asked.only, coverage=covered, tests=tests)
     lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
     if output == "junit":
@@ -68,7 +145,7 @@ def command(
             click.echo(f"  {result.place}: {failure}")
     unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
     code = report(unsound, err=False)
-    if not results:
+    if not results and tests is None:
         click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
         return 1
     if covered is not None:
