@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.proving.questions import prove_policy, unsound_invariants
+from muster.answers.proving.invariants import invariant_findings
+from muster.answers.proving.questions import prove_policy
 from muster.engine.checking import check_snapshot
 from muster.model.finding import Finding
 from muster.model.kinds import CONDITION_POLICY, POLICY_TEST
@@ -37,7 +38,7 @@ def test_what_it_shows_is_what_is_found() -> None:
 def test_its_invariant_is_kept_by_who_looks_and_broken_by_who_does_not() -> None:
     for rule, broken in ((DISKS, []), (DISKS.replace("'DisksHealthy' in reported", "generation > 0"), ["MUS608"])):
         fleet = check_snapshot(MemorySnapshot({"policies/disks.yaml": rule, "policies/disks.test.yaml": TEST}))
-        assert unsound_invariants(fleet) == []
+        assert list(invariant_findings(fleet)) == []
         (policy,) = (policy for policy in fleet.compiled.conditions if policy.type == "DisksHealthy")
         assert [found.code for found in prove_policy(fleet, policy).findings] == broken
 

@@ -39,6 +39,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
 
     What is wrong is for `muster validate` to say. Exit code 1: something was found that nobody has waived.
     """
+    from muster.answers.proving.invariants import invariant_findings
     from muster.check.advice import advice
     from muster.engine.checking import check_snapshot
     from muster.output.findings import findings_text, tally
@@ -49,7 +50,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     with working("looking at the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=rev is None)
         fleet = check_snapshot(snapshot)
-        found, proofs = list(advice(fleet)), list["Proof"]()
+        found, proofs = [*advice(fleet), *invariant_findings(fleet)], list["Proof"]()
     if prove_:
         with working("proving what policies can say"):
             proofs = _proofs(fleet, found)
@@ -66,10 +67,9 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
 
 def _proofs(fleet: "Ruled", found: "list[Finding]") -> "list[Proof]":
     """Ask the solver, and add what it finds."""
-    from muster.answers.proving.questions import prove, unsound_invariants
+    from muster.answers.proving.questions import prove
 
     proofs = prove(fleet)
-    found += unsound_invariants(fleet)
     for proof in proofs:
         found += proof.findings
     return proofs

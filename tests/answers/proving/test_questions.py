@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.proving.questions import Proof, prove, prove_policy, unsound_invariants
+from muster.answers.proving.invariants import invariant_findings
+from muster.answers.proving.questions import Proof, prove, prove_policy
 from muster.answers.proving.solver import MOST_STEPS
 from muster.engine.checking import check_snapshot
 from muster.model.finding import Severity
@@ -114,6 +115,9 @@ def test_a_planted_rule_that_can_never_decide_is_found_with_what_shadows_it() ->
         ("generation > 7", "wherever it holds, 'grown' before it holds"),
         ("!accepted", "where it would hold, the policy says nothing (matchConditions)"),
         ("dyn(self).kind == 'Cluster'", "it never holds"),
+        # what schemas say beyond types
+        ("has(self.spec) && self.spec.?leaseDurationSeconds.orValue(0) < 0", "it never holds"),
+        ("self.metadata.name + '' == ''", "it never holds"),
     ],
 )
 def test_why_a_rule_can_never_decide(when: str, why: str) -> None:
@@ -164,8 +168,14 @@ spec:
     wrong = fleet(
         test.replace("type: Sound", "type: Sond").replace("generation > 9", "generation > '9'"), sound(("few", "true"))
     )
-    codes = [one.code for one in unsound_invariants(wrong)]
+    codes = [one.code for one in invariant_findings(wrong)]
     assert codes == ["MUS601"] * 3
+
+
+def test_an_example_is_one_that_schemas_allow() -> None:
+    # No cluster is called so, which its pattern says and the solver does not know.
+    found = proof("sound", sound(("capital", "self.metadata.name.startsWith('A')")))
+    assert (told(found), found.undecided) == ([], ["whether rule 'capital' can ever decide"])
 
 
 def test_what_cannot_be_decided_is_neither_proved_nor_found() -> None:

@@ -9,6 +9,8 @@ from muster.answers.proving.invariants import Invariant
 from muster.answers.proving.rules import asks
 from muster.decide.conditions import POLICY_ERROR, guards_hold, holds, judge
 from muster.decide.failures import PolicyFailure
+from muster.fleet.violations import validator_of
+from muster.model.kinds import LEASE, Kind
 from muster.model.times import parse_time
 from muster.model.tree import At, Tree
 from muster.policy.conditions import ConditionPolicy
@@ -16,6 +18,10 @@ from muster.policy.lazy import PolicyScope, Variables
 from muster.policy.policies import Policy
 from muster.policy.taints import TaintPolicy
 
+#: What a schema says of a value alone, and not of what else there has to be.
+_OF_VALUES: Final = frozenset(
+    ("type", "enum", "const", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "maxItems")
+)
 #: The instant of an example in which no expression reads `now`.
 _ANY_TIME: Final = "2026-01-01T12:00:00Z"
 
@@ -82,6 +88,16 @@ def _rules(policy: Policy, scope: PolicyScope) -> Outcome:
         if not isinstance(policy, TaintPolicy):
             break
     return Outcome(frozenset(decided), frozenset(failed))
+
+
+def is_allowed(kind: Kind, example: Example) -> bool:
+    """Whether schemas allow what is there of the object and its Lease; of what is left out, nothing is said."""
+    parts = [(kind, example.get("self")), (LEASE, example.get("lease"))]
+    return not any(
+        error.validator in _OF_VALUES
+        for part, body in parts if body
+        for error in validator_of(part).iter_errors(body)
+    )  # fmt: skip
 
 
 def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:

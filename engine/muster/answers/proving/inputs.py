@@ -120,7 +120,7 @@ def _conditions(name: str, facts: Mapping[str, Field]) -> Callable[[World, Type]
             own = {"type": Field(StringType(values=(key,)), required=True), **facts}
             return ObjectType(condition.name, {**condition.fields, **own}, condition.additional)
 
-        return world.mapping(lambda key: world.optional(of_type(key), f"{name}[{key!r}]"))
+        return world.mapping(lambda key: world.optional(of_type(key), f"{name}[key]"))
 
     return input_
 

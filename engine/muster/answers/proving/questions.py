@@ -8,8 +8,8 @@ that finds none; that there is none at all is the proof.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.answers.proving.confirm import Example, is_broken, outcome
-from muster.answers.proving.invariants import Invariant, invariant_findings, invariants_of
+from muster.answers.proving.confirm import Example, is_allowed, is_broken, outcome
+from muster.answers.proving.invariants import Invariant, invariants_of
 from muster.answers.proving.logic import Formula, either, negation
 from muster.answers.proving.rules import Saying, asks, say
 from muster.answers.proving.solver import MOST_STEPS, Nothing, Solver
@@ -53,11 +53,6 @@ def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS) -> 
     return _Questions(fleet, policy, most_steps).answers()
 
 
-def unsound_invariants(fleet: Ruled) -> list[Finding]:
-    """What is wrong with the invariants themselves."""
-    return list(invariant_findings(fleet))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
     """A policy over objects of one kind, and who answers what is asked of it."""
@@ -76,7 +71,7 @@ class _Asked:
             found = self.solver.find(question, *narrowed)
             if isinstance(found, Model):
                 example = self._plain(found, question, narrowed, confirmed) if plain else self._read(found)
-                if confirmed(example):
+                if confirmed(example) and is_allowed(self.kind, example):
                     return example
             if narrowed == (world.small, world.usual):
                 never = self.solver.find(question, *((world.usual,) if usual else ()))
@@ -91,7 +86,7 @@ class _Asked:
     ) -> Example:
         """The example without what does not matter, and without the variables that nobody looks at."""
         example = self._read(self.solver.plainer(model, question, *narrowed))
-        if not confirmed(example):
+        if not (confirmed(example) and is_allowed(self.kind, example)):
             example = self._read(model)
             if not confirmed(example):
                 return example

@@ -5,10 +5,12 @@ allow it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from muster import cel
 from muster.answers.proving.inputs import Roots
 from muster.answers.proving.logic import Formula, before, both, either, negation, same, some
+from muster.answers.proving.schemas import schema_at
 from muster.answers.proving.translate import Translator
 from muster.answers.proving.values import Int, Lazy, Opaque, Result, Text, Written, given, merged, surely
 from muster.answers.proving.world import World
@@ -90,7 +92,7 @@ def _rule(name: str, at: At, when_at: At, when: cel.Program | None) -> Ask:
 
 def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     """Return what a policy says of any object of a kind, with its own parameters or with any like them. TooMuch."""
-    world = World()
+    world = World(partial(schema_at, kind))
     further: Mapping[str, Type] = PULSE_VARIABLES if isinstance(policy, PulsePolicy) else {}
     roots = Roots(world, policy, kind, further, any_params=any_params)
     translator = Translator(world, roots)

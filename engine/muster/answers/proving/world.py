@@ -9,7 +9,7 @@ with `usual` times lie between 1970 and 2200 and numbers within 31 bits, none of
 among what is both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -127,7 +127,9 @@ class World:
     """All that may be read, in a context of its own: what is asked of one policy does not depend on what was asked of
     others."""
 
-    def __init__(self) -> None:
+    def __init__(self, schema_at: Callable[[str], Mapping[str, Tree]] = lambda _: {}) -> None:
+        """Begin; `schema_at` has what else is known of an input, by its path."""
+        self._schema_at = schema_at
         self.context = z3.Context()
         self._constants = 0
         self.facts: list[Formula] = []
@@ -153,7 +155,7 @@ class World:
         return z3.String(self._name(name), self.context)
 
     def _name(self, name: str) -> str:
-        """Return a name that no other constant has: keys are anybody's, and may look like paths."""
+        """Return a name that no other constant has."""
         self._constants += 1
         return f"{name}#{self._constants}"
 
@@ -174,7 +176,8 @@ class World:
             truth = self.truth(path)
             return Input(((True, Bool(truth)),), lambda model: model.truth(truth))
         if type_ == INT:
-            return self.integer(path, INT_MIN, INT_MAX)
+            schema = self._schema_at(path)
+            return self.integer(path, schema.get("minimum", INT_MIN), schema.get("maximum", INT_MAX))
         if type_ == TIMESTAMP:
             return self.time(path)
         if type_ == DURATION:
@@ -189,7 +192,7 @@ class World:
             case ListType():
                 return self._list(type_, path)
             case MapType():
-                return self.mapping(lambda key: self.optional(type_.value, f"{path}[{key!r}]"))
+                return self.mapping(lambda _: self.optional(type_.value, f"{path}[key]"))
             case ObjectType():
                 return self.mapping(lambda key: self._field(type_, key, path))
             case _:
@@ -229,6 +232,8 @@ class World:
         if values is not None:
             return self._one_of(path, values)
         text = self.text(path)
+        if self._schema_at(path).get("minLength"):
+            self.fact(negation(same(text, "")))
         self.wishes += [same(text, "x"), same(text, "y"), same(text, "")]
         return Input(((True, Text(text)),), lambda model: model.text(text))
 
@@ -278,7 +283,8 @@ class World:
         return present, self.input(type_, path)
 
     def _field(self, type_: ObjectType, key: str, path: str) -> Entry:
-        inner, known = f"{path}.{key}", type_.fields.get(key)
+        known = type_.fields.get(key)
+        inner = f"{path}[key]" if known is None else f"{path}.{key}"  # any other name may look like a path itself
         if known is not None and known.required:
             return True, self.input(known.type, inner)
         if known is not None:
@@ -293,7 +299,7 @@ class World:
         sorts = [
             self.input(StringType(), f"{path} as text"), self.input(BOOL, f"{path} as bool"),
             self.input(INT, f"{path} as int"), self.time(f"{path} as time"), self._span(f"{path} as duration"),
-            self.mapping(lambda key: self.optional(DYN, f"{path}.{key}")), Input(((True, Null()),), lambda _: None),
+            self.mapping(lambda _: self.optional(DYN, f"{path}[key]")), Input(((True, Null()),), lambda _: None),
         ]  # fmt: skip
         sort = self.number(f"{path} is a")
         self.fact(within(0, sort, len(sorts)))
