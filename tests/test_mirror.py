@@ -89,10 +89,10 @@ THROUGH = {
             "placements/groups placements/prioritizers placements/standing"
         ),
         "decide/placements/test_reasons.py": "placements/explain",
-        "decide/pools/test_failures.py": "pools/backoff pools/powerstate pools/timeouts",
+        "decide/pools/test_failures.py": "pools/backoff pools/timeouts",
         "decide/pools/test_stage.py": (  # one pass is one story: what is counted is made, linked, powered and told
-            "pools/buckets pools/budget pools/clusters pools/conditions pools/ledger pools/links pools/manifest "
-            "pools/messages pools/model pools/pools pools/power pools/scaling pools/survey"
+            "pools/buckets pools/budget pools/clusters pools/conditions pools/ledger pools/manifest "
+            "pools/messages pools/model pools/pools pools/power pools/survey"
         ),
         "decide/pulses/test_stage.py": "pulses/event",
         "decide/test_budgets.py": "allowance held population",
@@ -187,7 +187,7 @@ THROUGH = {
         "policy/test_lazy.py": "in_force scopes",
         "policy/test_selectors.py": "facets",
         "policy/test_variables.py": "environments functions types",
-        "scenarios/test_scenarios.py": "taint_policies taints",
+        "scenarios/test_scenarios.py": "taints",
     },
     "yamlio": {
         "yamlio/test_edit.py": "splice writing",

@@ -8,15 +8,13 @@ import pytest
 
 from muster.decide.pools.buckets import Buckets
 from muster.decide.pools.inventory import APPLIED, AVAILABLE, Customization, Stock, reserve, synchronize
-from muster.decide.pools.model import Cluster, Pool, PoolKey
 from muster.model.decision import Decision
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_POOL
+from muster.model.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION
 from muster.model.tree import Tree
+from tests.decide.pools.building import cluster, pool
 from tests.support.example import NOON
 
-POOL = Pool.of(
-    CLUSTER_POOL.id("ci", "pools"), {"spec": {"inventory": [{"name": "one"}, {"name": "two"}]}}, deleting=False
-)
+POOL = pool(inventory=[{"name": "one"}, {"name": "two"}])
 
 
 def item(name: str, cluster: str = "", **reasons: str) -> Customization:
@@ -28,14 +26,6 @@ def item(name: str, cluster: str = "", **reasons: str) -> Customization:
             conditions[type_] = {"status": status, "reason": reason, "lastTransitionTime": "2026-01-01T00:00:00Z"}
     id_ = CLUSTER_DEPLOYMENT_CUSTOMIZATION.id(name, "pools")
     return Customization(id_, cluster, "ci" if cluster else "", conditions)
-
-
-def cluster(name: str, customization: str, *, installed: bool = True) -> Cluster:
-    return Cluster(
-        id=CLUSTER_DEPLOYMENT.id(name, name), body={}, pool=PoolKey("pools", "ci"), created=NOON, claim="",
-        installed=installed, wanted="", power="", deleting=False, marked=False, version="", customization=customization,
-        told=False, frozen=False, declared=True,
-    )  # fmt: skip
 
 
 def stock(*items: Customization) -> Stock:
@@ -61,7 +51,9 @@ def test_what_is_reserved_says_for_whom_and_is_not_free() -> None:
     reserve(there, of(there, "one"), "ci-1", POOL)
     assert (of(there, "one").cluster, of(there, "one").reason(AVAILABLE)) == ("ci-1", "Reserved")
     assert of(there, "one").reason(APPLIED) == "InstallationPending"
-    found = synchronize(there, POOL, Buckets(installing=(cluster("ci-1", "one", installed=False),)), ["ci-1"])
+    found = synchronize(
+        there, POOL, Buckets(installing=(cluster("ci-1", customization="one", installed=False),)), ["ci-1"]
+    )
     assert found is not None
     assert [one.id.name for one in found.free] == ["two"]
     decided = {(d.object.name, d.path[-1]): d for d in there.decisions() if isinstance(d, Decision)}
@@ -89,13 +81,15 @@ def test_it_is_free_again_once_its_cluster_is_gone() -> None:
 )
 def test_a_reservation_is_restored(known: Customization, holder: str) -> None:
     there = stock(known)
-    synchronize(there, POOL, Buckets(standby=(cluster("ci-1", "one"),)), ["ci-1", "ci-9"])
+    synchronize(there, POOL, Buckets(standby=(cluster("ci-1", customization="one"),)), ["ci-1", "ci-9"])
     assert of(there, "one").cluster == holder
 
 
 def test_how_it_fared_is_remembered_and_told() -> None:
     there = stock(item("one", "ci-1"), item("two", "ci-2"))
-    buckets = Buckets(broken=(cluster("ci-1", "one"),), assignable=(cluster("ci-2", "two"),))
+    buckets = Buckets(
+        broken=(cluster("ci-1", customization="one"),), assignable=(cluster("ci-2", customization="two"),)
+    )
     found = synchronize(there, POOL, buckets, ["ci-1", "ci-2"])
     assert found is not None
     assert (of(there, "one").reason(APPLIED), of(there, "two").reason(APPLIED)) == ("BrokenByCloud", "Succeeded")
