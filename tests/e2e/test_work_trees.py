@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.gitio.closed import TRUST
 from tests.acts.test_walkthrough import cluster
 from tests.commands.conftest import Run, muster
 from tests.support.git import Repo, add_worktree, clone, new_repository
@@ -45,6 +46,12 @@ def rests(muster: Run, repo: Repo, now: tuple[str, str]) -> None:
         code, out, err = muster("plan", *source, "--exit-code", "--repo", repo.path, *now)
         assert (code, err) == (0, ""), out
     assert repo.status() == []
+
+
+@pytest.fixture(autouse=True)
+def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters are configured in the repository itself here."""
+    monkeypatch.setenv(TRUST, "1")
 
 
 def checked_out_anew(repo: Repo) -> None:

@@ -115,7 +115,7 @@ def test_signs_where_the_configuration_asks_for_it(repo: Repo, bare: Repo, tmp_p
     signer.chmod(0o755)
     for where in (repo, bare):
         where.git("config", "commit.gpgSign", "true")
-        where.git("config", "gpg.program", str(signer))
+        where = where.with_environ(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="gpg.program", GIT_CONFIG_VALUE_0=str(signer))
         base = where.tip("main")
         assert commit(where, message="Ünïcode\n\nbody") == Committed(where.tip("main"))
         raw = where.git("cat-file", "commit", "main")

@@ -177,7 +177,11 @@ def test_nothing_prompts(here: Repo, tmp_path: Path) -> None:
     ssh.chmod(0o755)
     here.git("config", "core.sshCommand", str(ssh))
     with pytest.raises(RepositoryError):
-        fetch(opened(here.with_environ(SSH_ASKPASS="/bin/false")), remote="ssh://localhost/x.git", branch="main")
+        fetch(
+            opened(here.with_environ(SSH_ASKPASS="/bin/false", MUSTER_TRUST_CONFIG="1")),
+            remote="ssh://localhost/x.git",
+            branch="main",
+        )
     said = seen.read_text().splitlines()
     assert "GIT_TERMINAL_PROMPT=0" in said
     assert "SSH_ASKPASS=" in said

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.gitio.closed import TRUST
 from muster.gitio.commit import advance
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
@@ -34,6 +35,7 @@ CHANGE = {
 LAND = """
 import os
 from pathlib import Path
+from muster.gitio.closed import TRUST
 from muster.gitio.commit import advance
 from muster.gitio.repository import open_repository
 def run(path):
@@ -55,7 +57,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Repo:
 
 @pytest.fixture(scope="module")
 def landing(template: Repo) -> Iterator[Killer]:
-    with killer(LAND, {**template.environ, "PYTHONPATH": os.pathsep.join(("", *os.sys.path))}) as made:  # type: ignore[attr-defined]
+    with killer(LAND, {**template.environ, TRUST: "1", "PYTHONPATH": os.pathsep.join(("", *os.sys.path))}) as made:  # type: ignore[attr-defined]
         yield made
 
 

@@ -84,5 +84,5 @@ def work_tree_snapshot(
     if only is not None:
         gone = {change.path for change in changes if change.new is None}
         listing = Listing.of({*only} - gone, repository.object_format)
-    below = DirectorySnapshot(repository.git.directory, repository.git.environ, listing)
+    below = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository.git)
     return BesideAgents(below, repository, heard if refs is None else replace(heard, refs=tuple(refs)))

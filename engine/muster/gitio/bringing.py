@@ -7,18 +7,19 @@ in between, by compare-and-swap.
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from muster.gitio.closed import TRUST, not_run
 from muster.gitio.errors import explain
 from muster.gitio.lentindex import LentIndex
 from muster.gitio.outcomes import Refused
-from muster.gitio.process import NO_HOOKS, Git
+from muster.gitio.process import Git
 from muster.gitio.treechanges import Change, changes_between, entries_of_index
 
 # Everything in the user's configuration that would make it something else.
-_PLAIN: Final = (*NO_HOOKS, "-c", "submodule.recurse=false")
+_PLAIN: Final = ("-c", "submodule.recurse=false")
 #: What git leaves while a person's merge or cherry-pick is not concluded.
 _UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD")
 _RESTORE: Final = (
@@ -38,6 +39,12 @@ def obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
     git = lent.git
     git.run(*_PLAIN, "update-index", "-q", "--refresh")
     changes = changes_between(git, old, new)
+    if not_run(git) and (filters := not_run(git) & _filters(git, (change.path for change in changes))):
+        named = ", ".join(sorted(filters))
+        return Refused(
+            (), f"the git filter {named} is configured in the repository itself, and so is not run",
+            f"configure it with git config --global, or set {TRUST}=1 if you trust the repository's configuration",
+        )  # fmt: skip
     if _meets_something(git.directory, changes) and (found := _in_the_way(git, changes)):
         return _refused(git, found)  # git would overwrite a file that it ignores, which is a person's all the same
     done = git.run(*_PLAIN, "read-tree", "-n", "-m", "-u", old, new)
@@ -109,6 +116,13 @@ def _folders(path: bytes) -> list[bytes]:
     return [b"/".join(parts[:number]) for number in range(1, len(parts))]
 
 
+def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:
+    """The filters that attributes name for some paths."""
+    asked = b"".join(path + b"\0" for path in paths)
+    listing = git.run("check-attr", "-z", "--stdin", "filter", stdin=asked).stdout.decode(errors="replace").split("\0")
+    return {value for value in listing[2::3] if value not in ("unspecified", "unset")}
+
+
 def _refused(git: Git, paths: tuple[str, ...]) -> Refused:
     text = f"changed or new in the work tree, and would be overwritten: {', '.join(paths)}"
     return Refused(paths, text, _filtered(git, paths) or _RESTORE)
@@ -116,11 +130,10 @@ def _refused(git: Git, paths: tuple[str, ...]) -> Refused:
 
 def _filtered(git: Git, paths: tuple[str, ...]) -> str:
     """What to do where a git filter, and no person, makes files differ from what was committed; empty otherwise."""
-    listing = git.run("check-attr", "-z", "filter", "--", *paths).stdout.decode(errors="replace").split("\0")
-    names = sorted({value for value in listing[2::3] if value not in ("unspecified", "unset")})
+    names = _filters(git, map(os.fsencode, paths))
     if not names:
         return ""
     return (
-        f"the git filter {', '.join(names)} changes these files, which muster writes: put the line "
+        f"the git filter {', '.join(sorted(names))} changes these files, which muster writes: put the line "
         "`* -text -filter -ident !working-tree-encoding` into derived/.gitattributes, and check them out again"
     )

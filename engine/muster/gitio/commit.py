@@ -12,7 +12,7 @@ from muster.gitio.errors import LockedError, RepositoryError, explain
 from muster.gitio.journal import Journal, Note, noted
 from muster.gitio.lentindex import LentIndex, lent_index
 from muster.gitio.outcomes import Committed, Moved, Refused
-from muster.gitio.process import NO_HOOKS, Git
+from muster.gitio.process import Git
 from muster.gitio.repository import Repository, branch_tip, ref_tip
 from muster.gitio.settling import settle
 from muster.gitio.worktrees import Worktree, checkouts, git_directory
@@ -45,7 +45,7 @@ def swap_ref(
     old = expected or "0" * len(commit)
     with noted(repository, Note(ref, commit, _LOCKS_SECONDS)) as journal:
         held = journal.holding(git or repository.git)
-        done = held.run(*NO_HOOKS, *_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old)
+        done = held.run(*_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old)
     actual = ref_tip(repository, ref)
     if done.status == 0 or actual == commit:
         return Committed(commit)

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
+from muster.gitio.closed import closed_git
 from muster.gitio.entries import describe_link
 from muster.gitio.errors import RepositoryError
 from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
-from muster.gitio.process import Git, without_location
+from muster.gitio.process import Git
 from muster.gitio.repository import Repository, open_repository
 from muster.gitio.stored import Stored, blob_id
 from muster.model.snapshot import Skipped
@@ -52,16 +53,18 @@ class DirectorySnapshot:
     it is yielded, so that its id and its content are of the same instant.
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str], listing: Listing | None = None) -> None:
+    def __init__(
+        self, path: Path, environ: Mapping[str, str], listing: Listing | None = None, git: Git | None = None
+    ) -> None:
         """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory.
 
-        `listing`: what is looked at, where that is known without asking git.
+        `listing`: what is looked at, where that is known without asking git. `git`: one that is closed already.
         """
         if not path.is_dir():
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
         self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
-        self._git = Git(path, without_location(environ))
+        self._git = git or closed_git(path, environ)
         self._objects = Objects(self._git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from muster.gitio.config import identity, signs_commits
 from muster.gitio.errors import explain
-from muster.gitio.process import NO_HOOKS
 from muster.gitio.repository import Repository
 
 Files = Mapping[str, str | bytes | None]
@@ -30,7 +29,7 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
     """
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
     stream = b"".join(_stream(repository, files, _clean(message), parent, author, committer))
-    done = repository.git.run(*NO_HOOKS, "fast-import", "--quiet", "--done", stdin=stream)
+    done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
     if done.status:
         _remove_crash_report(repository, done.stderr)
         raise explain("fast-import", done.stderr, done.status)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Process = Driver.AutoInterrupt
 
-OLDEST_GIT: Final = (2, 30)  # `rev-parse --show-object-format`, `--end-of-options`, `fetch --no-write-fetch-head`
+OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`
 
 # Where the current repository is: what `git rev-parse --local-env-vars` lists, less the configuration.
 LOCATION: Final = frozenset(
@@ -45,9 +45,6 @@ LOCATION: Final = frozenset(
 )
 # Where its objects are. A server's pre-receive hook sees what was pushed only through these.
 OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
-
-# Options for commands that write: they run none of the hooks that are there for people's commits.
-NO_HOOKS: Final = ("-c", "core.hooksPath=/dev/null")
 
 _LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
 _LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.gitio.closed import closed
 from muster.gitio.errors import RepositoryError, explain
 from muster.gitio.process import LOCATION, OBJECTS, Git, require_git, without_location
 
@@ -50,7 +51,7 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
     git_dir = Path(location)
     top = probe.line("rev-parse", "--show-toplevel") if inside == "true" else None
     worktree = Path(top) if top else None
-    git = Git(worktree or git_dir, _environ_for(environ, git_dir))
+    git = closed(Git(worktree or git_dir, _environ_for(environ, git_dir)))
     return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
 
 
