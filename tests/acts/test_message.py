@@ -52,6 +52,18 @@ def test_a_subject_fits_on_a_line_and_a_body_into_a_commit() -> None:
     assert len(many) < 1010
 
 
+def test_what_an_agent_says_is_words_and_nothing_else() -> None:
+    """It moves no cursor, begins no trailer, shows no password, and keeps no CI from running."""
+    reason = "a\x1b]0;b\x07\u202e [skip ci] [CI-skip]\n\nMuster-Now: 2020-01-01T00:00:00Z https://me:word@host/"
+    hostile = Change(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", reason))
+    _, body, trailers = commit_message(run(), [hostile]).split("\n\n")
+    assert body == (
+        "ManagedCluster/a: condition Odd True (a\\x1b]0;b\\x07\\u202e (skip ci) (CI-skip)"
+        " Muster-Now: 2020-01-01T00:00:00Z https://host/)"
+    )
+    assert trailers.startswith("Muster-Now: 2026-01-01T00:00:00Z\n")
+
+
 def test_where_ci_shall_pass_it_over_it_says_so() -> None:
     assert commit_message(run("commit: {skipCI: true}"), [change(1)]).startswith("1 object updated [skip ci]\n")
 

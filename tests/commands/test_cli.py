@@ -157,3 +157,14 @@ def test_the_work_tree_is_read_with_the_agents_refs(tmp_path: Path, muster: Run)
         code, out, err = muster("get", "--repo", str(repo.path), where, *NOW)
         assert (code, err) == (exits.FINE, "")
         assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]
+
+
+def test_what_an_agent_says_moves_no_cursor(muster: Run, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"a.yaml": cluster("a"), "lease.yaml": lease("a", "2026-01-01T00:00:00Z"), "seen.yaml": observed("a")})
+    assert muster("reconcile", "--repo", repo.path, *NOW)[0] == exits.FINE
+    hostile = observed("a").replace("reason: Ok", 'reason: "R\\e]0;x\\a"')
+    repo.commit({"seen.yaml": hostile.replace("status: 'True'", "status: 'False'")})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T00:01:00Z")
+    assert "R\\x1b]0;x\\x07" in out, (code, err)
+    assert all(line.isprintable() for said in (out, err, repo.git("log", "-1")) for line in said.splitlines())

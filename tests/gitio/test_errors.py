@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.gitio.errors import LockedError, complaint, explain
+from muster.gitio.errors import LockedError, RepositoryError, complaint, explain
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,8 @@ def test_a_password_in_a_url_is_left_out() -> None:
     error = explain("push", "fatal: unable to access 'https://ada:s3cret@x/': Could not resolve host: x", 128)
     assert "https://x/" in error.message
     assert "s3cret" not in error.message + error.hint
+
+
+def test_what_a_server_says_moves_no_cursor() -> None:
+    error = RepositoryError("remote: \x1b[2Jhello\x07", "one\ntwo\r\x9b31m")
+    assert (error.message, error.hint) == ("remote: \\x1b[2Jhello\\x07", "one\ntwo\\r\\x9b31m")

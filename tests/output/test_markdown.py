@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from muster.output.findings import printable
+from muster.model.printable import printable
 from muster.output.markdown import code, folded, table, words
 
 HOSTILE = [

@@ -1,6 +1,6 @@
 """Tables for pipes, and texts that a terminal must not obey."""
 
-from muster.output.findings import printable
+from muster.model.printable import printable
 from muster.output.table import table_text
 
 

@@ -1,6 +1,7 @@
 """The commit message: what changed in the fleet's terms, then each transition, then trailers for machines."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 
 from muster.engine.change import Change
@@ -10,17 +11,20 @@ from muster.fleet.fleet import Fleet
 from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
+from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 from muster.model.times import format_time
 
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET)
 _LONGEST_SUBJECT = 100
+#: What keeps a forge from running anything on a commit: that is not for an agent to say.
+_SKIP = re.compile(r"\[((?:skip|no|ci|actions)[- ](?:ci|skip|actions))\]", re.IGNORECASE)
 _MOST_LINES = 1000
 
 
 def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
     """Return the message of the commit that carries out a run; `notes` are lines about the run itself."""
-    subject = summary(found)
+    (subject,) = _plain((summary(found),))
     if len(subject) > _LONGEST_SUBJECT:
         subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
     if run.fleet.settings.skip_ci:
@@ -56,5 +60,6 @@ def policies_digest(fleet: Fleet) -> str:
 
 
 def _plain(lines: Iterable[str]) -> Iterable[str]:
-    """One line each, whatever an agent's message holds: no newline becomes a trailer, and no URL tells a password."""
-    return (" ".join(without_secrets(line).split()) for line in lines)
+    """One line each, whatever an agent's message holds: no newline becomes a trailer, no URL tells a password, and
+    nothing moves the cursor of who reads the log."""
+    return (_SKIP.sub(r"(\1)", printable(" ".join(without_secrets(line).split()))) for line in lines)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.output.findings import printable
+from muster.model.printable import printable
 
 if TYPE_CHECKING:
     from muster.acts.commenting import Forge

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands.outcome import say
 from muster.commands.stopping import until_stopped
 from muster.model.agentref import is_cluster_name
 from muster.model.kinds import BY_NAME, CLUSTERS
@@ -178,5 +179,5 @@ def _is_address(text: str) -> bool:
 
 
 def _say(line: str) -> None:
-    click.echo(line)
+    say(line)
     sys.stdout.flush()

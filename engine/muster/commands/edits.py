@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from muster.commands.outcome import report
+from muster.commands.outcome import report, say
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -48,28 +48,28 @@ def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, p
 
     repository = open_repository(repo, os.environ)
     for line in recover(repository):
-        click.echo(line, err=True)
+        say(line, err=True)
     try:
         done = commit_edit(
             repository, change, subject,
             branch=branch or target_branch(repository), remote=remote if push else None, attempts=patient(),
         )  # fmt: skip
     except EditRefusedError as refused:
-        click.echo(f"error: {refused}", err=True)
+        say(f"error: {refused}", err=True)
         if refused.hint:
-            click.echo(f"hint: {refused.hint}", err=True)
+            say(f"hint: {refused.hint}", err=True)
         report(refused.findings)
         return 1
     if done.commit is None:
         click.echo("nothing to do")
         for line in done.told:
-            click.echo(f"  {line}")
+            say(f"  {line}")
         return 0
-    click.echo(f"{done.commit[:12]} {subject}")
+    say(f"{done.commit[:12]} {subject}")
     for line in done.told:
-        click.echo(f"  {line}")
+        say(f"  {line}")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote)}")
     if done.left_behind:
-        click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
+        say(f"the local branch stays behind: {done.left_behind}", err=True)
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.options import present
+from muster.commands.outcome import say
 from muster.commands.stopping import until_stopped
 from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
 from muster.model.agentref import is_cluster_name
@@ -74,7 +75,7 @@ def command(
     if again:
         _go_on(heart, cluster)
     else:
-        click.echo(f"{cluster}: {heart.beat()}")
+        say(f"{cluster}: {heart.beat()}")
     return 0
 
 
@@ -91,7 +92,7 @@ def _go_on(heart: "Heart", cluster: str) -> None:
 
     def tell(line: str, *, err: bool = False) -> None:
         with contextlib.suppress(OSError):  # that nobody reads any more must not end the heartbeat
-            click.echo(f"{cluster}: {line}", err=err)
+            say(f"{cluster}: {line}", err=err)
 
     observer = Observer(heart.look, heart.facts, wake.set)
     with until_stopped(stop, wake=wake.set):

@@ -123,7 +123,7 @@ def _is(ids: "list[ObjectId]") -> str:
 
 def _strangers(counted: Counter[tuple[str, str]]) -> str:
     """The kinds by number, the most frequent first."""
-    from muster.output.findings import printable
+    from muster.model.printable import printable
 
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{number} {printable(kind)} ({printable(version)})" for (kind, version), number in ordered]

@@ -1,5 +1,4 @@
-"""How commands end: findings on standard error, or on standard output where they are what was asked for, and the exit
-code that they mean.
+"""What commands say, and how they end: with findings, and the exit code that they mean.
 
 A fault of ours that was caught on the way exits like one that was not: with 3. What it did not touch is done.
 """
@@ -11,6 +10,7 @@ import click
 
 from muster.commands.exits import FAULT
 from muster.model.finding import Finding
+from muster.model.printable import printable
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
@@ -21,6 +21,11 @@ def told_of(run: "Run") -> list[Finding]:
     from muster.check.waivers import told
 
     return told(run.findings, run.now)
+
+
+def say(line: str, *, err: bool = False) -> None:
+    """Print a line that may hold anybody's words."""
+    click.echo(printable(line), err=err)
 
 
 def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True) -> int:

@@ -12,10 +12,10 @@ import click
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.exits import FINDINGS
-from muster.commands.outcome import report
+from muster.commands.outcome import report, say
 from muster.commands.progress import working
+from muster.model.printable import printable
 from muster.model.secrets import without_secrets
-from muster.output.findings import printable
 
 if TYPE_CHECKING:
     from muster.acts.reconcile import Reconciled
@@ -91,7 +91,7 @@ def publish(
         due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
         click.echo(f"{due} and no sink is there to take them; see muster pulses")
     for line in publication.lines():
-        click.echo(line, err=True)
+        say(line, err=True)
     return publication.faults
 
 
@@ -113,7 +113,7 @@ def reconcile_once(
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     for line in recover(repository):
-        click.echo(line, err=True)
+        say(line, err=True)
     target = branch or target_branch(repository)
     kept = open_state_of(os.environ, repository, target, state)
     planned = _read(plan) if plan else None
@@ -126,24 +126,24 @@ def reconcile_once(
     except PlanMovedError as moved:
         click.echo("the plan does not hold any more, and nothing was written:", err=True)
         for line in moved.lines:
-            click.echo(f"  {printable(line)}", err=True)
+            say(f"  {line}", err=True)
         click.echo("hint: make a new one with muster plan --out", err=True)
         return FINDINGS
     if done.commit:
         from muster.engine.changes import summary
 
-        click.echo(f"{done.commit[:12]} {summary(done.settled.changes)}")
+        say(f"{done.commit[:12]} {summary(done.settled.changes)}")
         for change in done.settled.changes:
-            click.echo(f"  {change}")
+            say(f"  {change}")
     else:
         click.echo("nothing to do")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
     faults = publish(repository, done, remote, sink_dir)
     if done.left_behind:
-        click.echo(f"the local branch stays behind: {done.left_behind}", err=True)
+        say(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:
-        click.echo(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
+        say(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:
         _tell_how(repository, done)
     return report([*told(done.settled.findings, done.settled.last.now), *faults])
@@ -165,4 +165,4 @@ def _tell_how(repository: "Repository", done: "Reconciled") -> None:
 
     for line in (f"looked at {done.looked_at}", done.instant.note, age_line(repository, done.heard, done.instant.now)):
         if line:
-            click.echo(line, err=True)
+            say(line, err=True)

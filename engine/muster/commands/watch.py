@@ -13,6 +13,7 @@ import click
 
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
+from muster.commands.outcome import say
 from muster.commands.stopping import until_stopped
 
 if TYPE_CHECKING:
@@ -64,5 +65,5 @@ def command(
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError):  # whoever read our output is gone, or the disk is full: the fleet is not
-        click.echo(line)
+        say(line)
         sys.stdout.flush()

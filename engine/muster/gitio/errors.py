@@ -7,18 +7,20 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 import re
 from dataclasses import dataclass
 
+from muster.model.printable import printable_lines
 from muster.model.secrets import without_secrets
 
 
 class RepositoryError(Exception):
     """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do.
 
-    Credentials in URLs are left out of both, whoever wrote them.
+    Credentials in URLs are left out of both, whoever wrote them, and what a terminal would obey is escaped: much of it
+    a server said.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = without_secrets(message)
-        self.hint = without_secrets(hint)
+        self.message = printable_lines(without_secrets(message))
+        self.hint = printable_lines(without_secrets(hint))
         super().__init__(self.message)
 
 

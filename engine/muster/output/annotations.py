@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from muster.model.finding import Finding, Severity
-from muster.output.findings import printable
+from muster.model.printable import printable
 
 _COMMANDS: Final[Mapping[Severity, str]] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Final
 
 from muster.model.finding import Finding, Severity
+from muster.model.printable import printable
 from muster.model.tree import Tree
 from muster.output.documents import json_text
-from muster.output.findings import printable
 
 _SEVERITIES: Final[Mapping[Severity, str]] = MappingProxyType(
     {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}

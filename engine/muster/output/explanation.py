@@ -7,11 +7,11 @@ from datetime import datetime
 from muster.cel.deadlines import Deadline
 from muster.decide.placements.explain import Why
 from muster.engine.explained import Asked, Explained, Explanation, Read
+from muster.model.printable import printable
 from muster.model.source import Place
 from muster.model.times import age, format_duration, format_time
 from muster.model.tree import Tree
 from muster.output.documents import object_document
-from muster.output.findings import printable
 from muster.output.table import table_text
 
 #: Tells of a place who wrote it and when (`1a2b3c4 by Ann, 3h ago`); empty where that is not known.

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from muster.model.finding import Finding, Severity
+from muster.model.printable import printable
 from muster.model.tree import Tree
 
 
@@ -52,10 +53,3 @@ def finding_tree(found: Finding) -> Tree:
         },
     }  # fmt: skip
     return {**tree, "example": found.example} if found.example else tree
-
-
-def printable(text: str) -> str:
-    """Escape what a terminal would obey: names and paths come from anybody."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
-    )

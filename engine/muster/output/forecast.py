@@ -5,10 +5,10 @@ from datetime import datetime
 
 from muster.engine.changes import summary
 from muster.engine.moment import Moment
+from muster.model.printable import printable
 from muster.model.times import format_duration, format_time
 from muster.model.tree import Tree
 from muster.output.documents import object_document
-from muster.output.findings import printable
 
 
 def moment_text(moment: Moment, now: datetime) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from muster.engine.past import ObjectHistory, Transition
+from muster.model.printable import printable
 from muster.model.times import format_duration, format_time
 from muster.model.tree import Tree
 from muster.output.documents import object_document
-from muster.output.findings import printable
 
 
 def history_text(found: ObjectHistory) -> str:

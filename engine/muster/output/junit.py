@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from muster.model.finding import Finding
+from muster.model.printable import printable
 from muster.model.source import Place
-from muster.output.findings import finding_text, printable
+from muster.output.findings import finding_text
 
 
 @dataclass(frozen=True, slots=True)

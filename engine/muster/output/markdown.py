@@ -8,7 +8,7 @@ number. What does not print (line breaks, characters that turn the direction of 
 from collections.abc import Iterable, Sequence
 
 from muster.model.finding import Finding, Severity
-from muster.output.findings import printable
+from muster.model.printable import printable
 
 #: Longer texts are cut: a cell that fills a screen is not read.
 _LONGEST = 500

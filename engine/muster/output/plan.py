@@ -8,10 +8,11 @@ from datetime import datetime
 
 from muster.engine.changes import summary
 from muster.engine.comparison import Comparison
+from muster.model.printable import printable
 from muster.model.times import format_time
 from muster.output.effects import Row as Effect
 from muster.output.effects import Section
-from muster.output.findings import finding_text, printable
+from muster.output.findings import finding_text
 from muster.output.table import print_table
 
 #: One row per transition: object, field, before, after, why.

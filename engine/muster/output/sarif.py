@@ -11,9 +11,9 @@ from urllib.parse import quote
 from muster import __version__
 from muster.model.codes import CODES
 from muster.model.finding import Finding
+from muster.model.printable import printable
 from muster.model.tree import Tree
 from muster.output.documents import json_text
-from muster.output.findings import printable
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 #: What SARIF would take for a link, 3.11.6, or for a placeholder, 3.11.5.

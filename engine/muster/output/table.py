@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from muster.output.findings import printable
+from muster.model.printable import printable
 
 
 def table_text(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
