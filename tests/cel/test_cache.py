@@ -1,6 +1,7 @@
 """Compiled expressions come back from disk as they were, and nothing in the directory can do harm."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,3 +103,28 @@ def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
         assert cel.compile("1 + 1 + 41 - 1").evaluate({}) == 42
     finally:
         cache.use(None)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_directory_that_others_can_write_into_is_not_used(directory: Path, mode: int) -> None:
+    """What is kept there is believed: somebody else could decide what a policy says."""
+    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+    assert cache.Store(directory).load(TEXT, ENV.digest) is not None
+    before = lines(directory)
+    directory.chmod(mode)
+    assert cache.Store(directory).load(TEXT, ENV.digest) is None
+    cache.Store(directory).save("2 + 2", ENV.digest, parse("2 + 2"), {})
+    assert lines(directory) == before
+
+
+def test_a_pipe_or_a_link_in_its_place_is_not_used(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nobody waits for a writer that never comes."""
+    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+    (path,) = directory.iterdir()
+    elsewhere = path.rename(tmp_path_factory.mktemp("elsewhere") / "file")
+    for put in (os.mkfifo, lambda link: link.symlink_to(elsewhere)):
+        put(path)
+        assert cache.Store(directory).load(TEXT, ENV.digest) is None
+        cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+        path.unlink()
+    assert len(elsewhere.read_text().splitlines()) == 1

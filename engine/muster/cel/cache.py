@@ -3,20 +3,24 @@
 `use(directory)` opens the cache: one file to which each newly compiled expression adds a line. A line has the text, the
 digest of the environment and the version of the engine that it is for, the resolved syntax tree, and the types that the
 generator needs. It holds data only; the Python is generated anew, so that nothing in the directory becomes code. A line
-that does not fit is passed over. A process that finds all its expressions here imports neither cel-python nor Lark.
+that does not fit is passed over, and so is all of a directory into which somebody else could have written. A process
+that finds all its expressions here imports neither cel-python nor Lark.
 """
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from muster import __version__
 from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
 from muster.model.finding import Severity
+from muster.model.private import is_ours
 from muster.model.tree import Tree
 
 _FORMAT = 3
@@ -33,14 +37,35 @@ class Store:
         self._path = directory / f"expressions-{__version__}-{_FORMAT}.jsonl"
         self._lines: dict[str, bytes] = {}
         try:
-            if self._path.stat().st_size > _MAX_BYTES:
-                self._path.unlink()
-            for line in self._path.read_bytes().splitlines():
+            for line in self._content().splitlines():
                 key, separator, content = line.partition(b" ")
                 if separator:
                     self._lines[key.decode("ascii", "replace")] = content
         except OSError:
             return
+
+    def _content(self) -> bytes:
+        """What the file holds. OSError where it is none, or not ours alone."""
+        with self._opened(os.O_RDONLY) as file:
+            if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+                self._path.unlink()
+                return b""
+            return file.read()
+
+    def _opened(self, flags: int) -> BinaryIO:
+        """Open the file. PermissionError where somebody else could have written it: what it says is believed.
+
+        Never waits, as it would for a pipe of that name.
+        """
+        if not is_ours(self._path.parent.stat()):
+            raise PermissionError(f"{self._path.parent} is not only its owner's to write")
+        careful = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        file = os.fdopen(os.open(self._path, flags | careful, 0o600), "ab" if flags & os.O_APPEND else "rb")
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            file.close()
+            raise PermissionError(f"{self._path} is not its owner's file")
+        return file
 
     def load(self, text: str, digest: str) -> "Analysed | None":
         """Return what was kept for a text, None where there is no sound entry."""
@@ -70,8 +95,8 @@ class Store:
         }
         line = f"{_key(text, digest)} {json.dumps(entry, separators=(',', ':'))}\n"
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._opened(os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
                 file.write(line.encode())
         except OSError:
             return

@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Final, NamedTuple
 from muster import __version__
 from muster.engine.records import text_of, tree_of
 from muster.fleet.bundle import bundle_path
+from muster.model.private import is_ours
 from muster.model.tree import Tree
 
 _FORMAT: Final = 1
@@ -345,6 +345,5 @@ def copy_of(path: Path, to: Path) -> State | None:
 def _refuse_others(path: Path) -> None:
     """Make the folder for its owner alone. OSError where it is somebody else's, or others can write into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder = path.parent.stat()
-    if hasattr(os, "getuid") and (folder.st_uid != os.getuid() or folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+    if not is_ours(path.parent.stat()):
         raise PermissionError(f"{path.parent} is not only its owner's to write")
