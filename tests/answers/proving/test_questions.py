@@ -8,6 +8,7 @@ import pytest
 from muster.answers.memory import MemorySnapshot
 from muster.answers.proving.invariants import invariant_findings
 from muster.answers.proving.questions import Proof, prove, prove_policy
+from muster.answers.proving.rules import of_remedy
 from muster.answers.proving.solver import MOST_STEPS
 from muster.engine.checking import check_snapshot
 from muster.model.finding import Severity
@@ -214,7 +215,7 @@ def test_a_question_that_takes_too_long_gets_the_same_answer_each_time() -> None
     assert proof("sound", sound(("deep", deep))).undecided == ["it is too much to translate"]
 
 
-def test_taints_and_pulses() -> None:
+def test_taints_pulses_and_remedies() -> None:
     taints = """\
 apiVersion: muster.dev/v1alpha1
 kind: TaintPolicy
@@ -240,4 +241,20 @@ spec:
     found = proof("p", pulses)
     assert told(found) == [
         ("MUS606", "rule 'new' of PulsePolicy/p can never decide: wherever it holds, 'changed' before it holds")
+    ]
+    remedy = """\
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: r}
+spec:
+  decisionMatches:
+  - {expression: "self.kind == 'Cluster' && status(conditions, 'Ready') == 'False' && !('Ready' in conditions)"}
+  - {expression: "self.kind == 'Cluster' && reported['Ready'].status == 'False'"}
+  actions: [TrafficControl]
+"""
+    ruled = fleet(remedy)
+    found = prove_policy(ruled, of_remedy(ruled.compiled.remedies[0]))
+    assert told(found) == [
+        ("MUS606", "the expression of decisionMatches[0] of Remedy/r can never decide: it never holds"),
+        ("MUS607", "the expression of decisionMatches[1] of Remedy/r can fail"),
     ]

@@ -6,7 +6,7 @@ from typing import Final
 
 from muster import cel
 from muster.answers.proving.invariants import Invariant
-from muster.answers.proving.rules import asks
+from muster.answers.proving.rules import asks, in_order
 from muster.decide.conditions import POLICY_ERROR, guards_hold, holds, judge
 from muster.decide.failures import PolicyFailure
 from muster.fleet.violations import validator_of
@@ -16,7 +16,6 @@ from muster.model.tree import At, Tree
 from muster.policy.conditions import ConditionPolicy
 from muster.policy.lazy import PolicyScope, Variables
 from muster.policy.policies import Policy
-from muster.policy.taints import TaintPolicy
 
 #: What a schema says of a value alone, and not of what else there has to be.
 _OF_VALUES: Final = frozenset(
@@ -85,7 +84,7 @@ def _rules(policy: Policy, scope: PolicyScope) -> Outcome:
             decided.add(ask.at)
         except PolicyFailure as failure:
             failed.add(failure.at)
-        if not isinstance(policy, TaintPolicy):
+        if in_order(policy):
             break
     return Outcome(frozenset(decided), frozenset(failed))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from muster.answers.proving.confirm import Example, is_allowed, is_broken, outcome
 from muster.answers.proving.invariants import Invariant, invariants_of
 from muster.answers.proving.logic import Formula, either, negation
-from muster.answers.proving.rules import Saying, asks, say
+from muster.answers.proving.rules import Saying, asks, in_order, of_remedy, say
 from muster.answers.proving.solver import MOST_STEPS, Nothing, Solver
 from muster.answers.proving.translate import TooMuch
 from muster.answers.proving.world import Model
@@ -24,7 +24,6 @@ from muster.model.tree import At
 from muster.policy.conditions import ConditionPolicy
 from muster.policy.policies import Policy
 from muster.policy.ruled import Ruled
-from muster.policy.taints import TaintPolicy
 from muster.yamlio.emitter import emit
 
 
@@ -44,7 +43,8 @@ class Proof:
 
 def prove(fleet: Ruled, most_steps: int = MOST_STEPS) -> list[Proof]:
     """Ask everything of all policies in force, the built-in ones among them: a fleet sets their parameters."""
-    policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses)
+    remedies = (of_remedy(remedy) for remedy in fleet.compiled.remedies if remedy.expressions)
+    policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses, *remedies)
     return [prove_policy(fleet, policy, most_steps) for policy in sorted(policies, key=lambda one: one.id)]
 
 
@@ -168,7 +168,7 @@ class _Questions:
             steps = asked.saying.steps[:index]
             if any(step.ask.when is None for step in steps):
                 return ""  # MUS605
-            free = [negation(step.holds) for step in steps] if _in_order(self.policy) else []
+            free = [negation(step.holds) for step in steps] if in_order(self.policy) else []
             kept = asked.solver.needed(asked.saying.steps[index].holds, [*free, asked.saying.clean])
             if kept is None:
                 return "no object lets it be the first to hold"
@@ -227,7 +227,3 @@ class _Questions:
 def _shown(example: Example) -> Example:
     """An example as it is told: what the object itself need not have is left out."""
     return Example({name: value for name, value in example.items() if value != {} or name not in ("self", "fleet")})
-
-
-def _in_order(policy: Policy) -> bool:
-    return not isinstance(policy, TaintPolicy)

@@ -16,15 +16,34 @@ from muster.answers.proving.values import Int, Lazy, Opaque, Result, Text, Writt
 from muster.answers.proving.world import World
 from muster.cel.types import Type
 from muster.decide.conditions import POLICY_ERROR
-from muster.model.kinds import Kind
+from muster.model.kinds import CLUSTERS, Kind
 from muster.model.tree import At
 from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.policy.expressions import Text as RuleText
-from muster.policy.policies import Policy
+from muster.policy.policies import Policy, Target
 from muster.policy.pulses import PulsePolicy
-from muster.policy.remedies import STATUSES
+from muster.policy.remedies import STATUSES, ExpressionMatch, Remedy
+from muster.policy.selectors import LabelSelector
 from muster.policy.taints import TaintPolicy
 from muster.policy.variables import PULSE_VARIABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions(Policy):
+    """The expressions of a Remedy, which are asked one by one, like taints."""
+
+    matches: tuple[ExpressionMatch, ...]
+
+
+def of_remedy(remedy: Remedy) -> Expressions:
+    """Return the expressions of a Remedy, which speak of clusters of both kinds."""
+    target = Target(CLUSTERS, LabelSelector.parse(None), frozenset())
+    return Expressions(remedy.id, remedy.source, target, (), {}, {}, remedy.expressions)
+
+
+def in_order(policy: Policy) -> bool:
+    """Whether the first rule that holds decides, and not each by itself."""
+    return not isinstance(policy, (TaintPolicy, Expressions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +101,12 @@ def asks(policy: Policy) -> list[Ask]:
         case TaintPolicy():
             named = [(f"{taint.key}:{taint.effect}", taint) for taint in policy.taints]
             return [Ask(name, taint.at, taint.at, taint.when, f"taint {name!r}") for name, taint in named]
+        case Expressions():
+            called = "the expression of decisionMatches[{}]"
+            return [
+                Ask(str(match.at[2]), match.at, match.at, match.when, called.format(match.at[2]))
+                for match in policy.matches
+            ]
         case _:
             return []
 
@@ -111,7 +136,7 @@ def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
         holds = both(negation(fails), truth)
         saying.sites.append(Site(ask.called, ask.when_at, both(state, fails)))
         saying.steps.append(Step(ask, holds, both(state, holds)))
-        if not isinstance(policy, TaintPolicy):  # taints do not wait for each other
+        if in_order(policy):
             state = both(state, negation(fails), negation(truth))
     saying.silent = either(state, *stopped)
     if isinstance(policy, ConditionPolicy):
