@@ -7,6 +7,7 @@ import pytest
 
 from tests.check.test_waivers import CLUSTERS
 from tests.commands.conftest import Run
+from tests.commands.test_lint import FRESH
 from tests.support.git import Repo, new_repository
 
 AS_OF = ("--now", "2026-02-01T00:00:00Z")
@@ -74,6 +75,13 @@ def test_lint_and_its_advice(muster: Run, repo: Repo) -> None:
     assert "MUS703" in muster("lint", "--repo", repo.path, "--now", "2100-03-01T00:00:00Z")[1]
     repo.commit({"p.yaml": NONE.replace("NodePool", "ManagedCluster")})
     assert "warning MUS705" in muster("lint", "--repo", repo.path, *AS_OF)[1]
+
+
+def test_what_is_proved_of_a_policy(muster: Run, repo: Repo) -> None:
+    repo.commit({"fresh.yaml": FRESH})
+    code, out, _ = muster("waive", "MUS606", "ConditionPolicy/fresh", *UNTIL, *AS_OF, "--repo", repo.path)
+    assert (code, "rule 'fresher' of ConditionPolicy/fresh can never decide" in out) == (0, True)
+    assert "MUS705" not in muster("lint", "--repo", repo.path, *AS_OF)[1], "lint does not look for it without --prove"
 
 
 def test_a_branch_that_adds_one_says_so(muster: Run, repo: Repo) -> None:

@@ -15,6 +15,7 @@ from muster.engine.shard import Answered, Shard
 from muster.engine.sharded import decide_in_shards
 from muster.engine.state import open_state
 from muster.engine.warm import answer
+from tests.check.test_waivers import waiver
 from tests.support.living import Living, told
 
 
@@ -80,6 +81,16 @@ def test_of_the_example_fleet(tmp_path: Path) -> None:
 def test_in_two_processes(tmp_path: Path) -> None:
     with Processes(2) as two:
         assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, lambda _: Borrowed(two), (8,)) > 2
+
+
+def test_waivers_are_told_of_in_shards_and_from_the_state(tmp_path: Path) -> None:
+    """They are findings of what belongs to no cluster."""
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    living.repo.commit(
+        {"waivers/a.yaml": waiver("a", "MUS201", "ManagedCluster/c001", "0123456789abcdef", "2100-01-01")}
+    )
+    assert live(living, tmp_path, 4, lambda _: shuffled, (1, 8)) > 1
+    assert "MUS701" in str(living.whole()["findings"])
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ all that this code says of it go into the file. A Waiver that stands is written 
 import re
 from collections.abc import Collection
 from datetime import datetime
+from importlib.util import find_spec
 
 from muster.acts.editing import Draft, EditRefusedError
 from muster.check.advice import advice
-from muster.check.waivers import NEVER
+from muster.check.waivers import NEVER, PROVED
 from muster.engine.evaluate import NOBODY, decide
 from muster.fleet.hearing import hear
 from muster.model.codes import CODES
@@ -19,6 +20,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import WAIVER
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree
+from muster.policy.ruled import Ruled
 
 _STRANGE = re.compile(r"[^a-z0-9]+")
 _LONGEST = 200
@@ -37,7 +39,7 @@ def waive(
         raise EditRefusedError(f"{code} cannot be waived", "" if code in NEVER else did_you_mean(code, CODES))
     if not _DAY.fullmatch(until) or until <= now.date().isoformat():
         raise EditRefusedError(f"{until!r} is no day to come", "write the first day on which it counts again")
-    everything = _found(draft, now)
+    everything = _proved(draft.fleet, about) if code in PROVED else _found(draft, now)
     found = [one for one in everything if (one.code, one.about) == (code, about)]
     if not found:
         raise EditRefusedError(f"{code} says nothing of {about}", _nearest(everything, code, about))
@@ -53,6 +55,16 @@ def _found(draft: Draft, now: datetime) -> list[Finding]:
     """All that is found in the fleet: by checking, by a run, and by who gives advice."""
     run = decide(hear(draft.fleet, draft.agents), now, NOBODY, None)
     return sorted({*draft.fleet.findings, *run.findings, *advice(draft.fleet)}, key=Finding.sort_key)
+
+
+def _proved(fleet: Ruled, about: str) -> list[Finding]:
+    """What a solver finds of the policy that is named."""
+    if find_spec("z3") is None:
+        raise EditRefusedError("what is proved is found by z3, which is not installed", "install muster-fleet[prove]")
+    from muster.answers.proving.questions import prove_policy
+
+    policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses)
+    return [one for policy in policies if str(policy.id) == about for one in prove_policy(fleet, policy).findings]
 
 
 def _nearest(found: Collection[Finding], code: str, about: str) -> str:

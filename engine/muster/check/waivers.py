@@ -28,6 +28,8 @@ from muster.model.tree import Tree, mappings_at
 from muster.model.waiver import Waiver
 
 STANDS: Final = "MUS701"
+#: What only `muster lint --prove` finds.
+PROVED: Final = frozenset(("MUS606", "MUS607", "MUS608"))
 #: What nobody can waive: faults of ours, and what is said of waivers.
 NEVER: Final = FAULTS | {"MUS701", "MUS702", "MUS703", "MUS704", "MUS705"}
 #: So long before its day a waiver is about to expire.

@@ -4,7 +4,7 @@ import sys
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from muster.model.finding import Finding
     from muster.model.snapshot import Snapshot
     from muster.policy.ruled import Ruled
-
-#: What only --prove finds.
-PROVED: Final = frozenset(("MUS606", "MUS607", "MUS608"))
 
 
 @click.command()
@@ -99,7 +96,7 @@ def _with_waivers(
 ) -> "list[Finding]":
     """Apply waivers, and give advice about them. What they silence may be found by a run alone, so one is made where
     there are any."""
-    from muster.check.waivers import told, waiver_advice, waivers_in
+    from muster.check.waivers import PROVED, told, waiver_advice, waivers_in
     from muster.engine.evaluate import evaluate_snapshot
 
     standing = waivers_in(fleet.findings)
