@@ -179,6 +179,12 @@ def test_an_example_is_one_that_schemas_allow() -> None:
     assert (told(found), found.undecided) == ([], ["whether rule 'capital' can ever decide"])
 
 
+def test_long_lists_are_not_taken_for_impossible() -> None:
+    found = proof("sound", sound(("many", "size(reports) > 100"), ("none", "size(reports) < 0")))
+    assert told(found) == [("MUS606", "rule 'none' of ConditionPolicy/sound can never decide: it never holds")]
+    assert found.undecided == ["whether rule 'many' can ever decide"]
+
+
 def test_what_cannot_be_decided_is_neither_proved_nor_found() -> None:
     # Whether there is such a name is not for the solver to say; that it would fail for none is.
     found = proof("sound", sound(("odd", "self.metadata.name.matches('^a+$')")))

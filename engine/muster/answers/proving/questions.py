@@ -81,6 +81,11 @@ class _Asked:
                 break
         return Nothing.UNDECIDED
 
+    def is_possible(self) -> bool:
+        """Whether there is any object at all: of none, everything would be proved."""
+        world = self.saying.world
+        return isinstance(self.solver.find(world.usual, world.small), Model)
+
     def _plain(
         self, model: Model, question: Formula, narrowed: Sequence[Formula], confirmed: Callable[[Example], bool]
     ) -> Example:
@@ -120,7 +125,9 @@ class _Questions:
 
     def answers(self) -> Proof:
         """Ask, and note what is found."""
-        if self.asked and not self.proof.undecided:
+        if any(not asked.is_possible() for asked in self.asked):
+            self.proof.undecided.append("what its inputs can be contradicts itself")
+        elif self.asked and not self.proof.undecided:
             for index in range(len(asks(self.policy))):
                 self._rule(index)
             for at in dict.fromkeys(site.at for asked in self.asked for site in asked.saying.sites):

@@ -259,7 +259,7 @@ class World:
         rest: Term = 0
         if type_.max_items is None or type_.max_items > most:
             rest = self.number(f"{path} further")
-            self.fact(within(0, rest, INT_MAX if type_.max_items is None else type_.max_items - most))
+            self.fact(within(0, rest, INT_MAX))  # the most that a type names may be an estimate of costs
             self.fact(either(rest == 0, *guards[-1:]))
             self.fact(implies(self.small, rest == 0))
         further = lambda: (True, self.input(type_.element, f"{path}[further]").cases)  # noqa: E731
