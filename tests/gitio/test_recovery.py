@@ -231,6 +231,21 @@ def test_a_linked_work_tree_is_put_right_from_the_main_one(repo: Repo, tmp_path:
     assert linked.status() == []
 
 
+def test_what_nobody_remembers_is_left_as_it_is(repo: Repo) -> None:
+    """The commit that was never landed is gone; the lock goes, and is not asked about again."""
+    repository = open_repository(repo.path, repo.environ)
+    with noted(repository, Note(new="1" * 40, old=repo.tip(), worktree=str(repo.path))) as journal:
+        journal.unfinished = True
+        text = journal.text
+    repo.write(".git/index.lock", text)
+    repo.write("derived/changed.yaml", "")
+    (line,) = put_right(repo)
+    assert "1 lock" in line
+    assert repo.status() == [" M derived/changed.yaml", " M mine.yaml"]
+    assert locks(repo) == []
+    assert put_right(repo) == ()
+
+
 def test_a_run_that_lives_is_left_alone(repo: Repo) -> None:
     """Also when muster itself is dead, and git goes on: it has the note's lock."""
     _half_landed(repo)
