@@ -24,6 +24,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.gitio.retry import patient
+from muster.gitio.upkeep import tidy
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, second_at
 
@@ -91,6 +92,7 @@ class Watcher:
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
+            tidy(self.repository)
             self._seen, self._failures = _accounted(done), 0
             self._due = self._next(done)
             if publication.failures or publication.faults:

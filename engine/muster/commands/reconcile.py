@@ -109,6 +109,7 @@ def reconcile_once(
     from muster.gitio.recovery import recover
     from muster.gitio.repository import open_repository
     from muster.gitio.retry import patient
+    from muster.gitio.upkeep import tidy
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
@@ -140,6 +141,7 @@ def reconcile_once(
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
     faults = publish(repository, done, remote, sink_dir)
+    tidy(repository)
     if done.left_behind:
         say(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:

@@ -26,6 +26,7 @@ _AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has every
 
 # What would write or run anything beside the refs that are named is switched off.
 _FETCH: Final = (
+    *("-c", "core.logAllRefUpdates=false"),  # a log of agents' refs would hold on to every heartbeat
     *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
     "--refmap=",
 )
