@@ -11,6 +11,9 @@ HOLDS = """
 [1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1 && [1.0].indexOf(1) == 0
 [1, [2, [3]]].flatten() == [1, 2, [3]] && [1, [2, [3]]].flatten(2) == [1, 2, 3]
 [1, 1.0, 1u, true, 'a', 'a', [1], [1.0], {'x': 1}, {'x': 1u}].distinct().size() == 5
+[b'x', b'x', true, true, null, null, 1.5, 1.5, {'a': [1]}, {'a': [1.0]}].distinct().size() == 5
+[{1: 'x'}, {1: 'x'}, {2: 'x'}].distinct().size() == 2 && [9007199254740993, 9007199254740992.0].distinct().size() == 1
+[timestamp(0), timestamp(0), duration('1s')].distinct().size() == 2 && [[[[['x']]]], [[[['x']]]]].distinct().size() == 1
 [3, 1, 2].sort() == [1, 2, 3] && ['bb', 'a'].sortBy(s, s.size()) == ['a', 'bb'] && [1, 2, 3].slice(1, 3) == [2, 3]
 lists.range(3) == [0, 1, 2] && lists.range(0) == [] && [1].first().value() == 1 && ![].last().hasValue()
 """.strip().splitlines()
@@ -20,6 +23,10 @@ FAILS = """
 [].min()
 ['a'].sum()
 [1].slice(1, 0)
+[1].slice(-1, 0)
+[1].slice(0, 2)
+[1].slice(0, 1.0)
+[1, 'a'].max()
 [[1]].flatten(-1)
 [{'x': 1}].sort()
 """.strip().splitlines()
