@@ -17,7 +17,7 @@ UNMEASURED = (
     "conformance", "docs", "e2e", "packaging", "soak",
     "acts/test_forecast.py", "answers/test_branch.py",
     "cel/runtime/test_budget.py", "cel/test_fuzz.py", "cel/test_properties.py",
-    "commands/test_slips.py",
+    "commands/test_slips.py", "commands/test_slips_since.py",
     "decide/placements/test_properties.py", "decide/pools/test_rest.py", "decide/test_faults.py",
     "decide/test_because.py", "decide/test_pipeline.py",
     "engine/test_sharded.py", "engine/test_uncommitted.py", "engine/test_wanted.py", "engine/test_warm.py",

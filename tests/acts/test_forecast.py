@@ -61,13 +61,13 @@ def test_it_equals_runs_at_every_second(tmp_path: Path, seed: int) -> None:
     equal_to_runs_at_every_second(tmp_path, seed)
 
 
-def equal_to_runs_at_every_second(tmp_path: Path, seed: int) -> None:
+def equal_to_runs_at_every_second(tmp_path: Path, seed: int, span: timedelta = timedelta(minutes=7)) -> None:
     living = Living.small(tmp_path / "fleet", seed, 8)
     for _ in range(8):
         living.step()
-    held, expected = set[tuple[str, str]](), second_by_second(living, timedelta(minutes=7))
+    held, expected = set[tuple[str, str]](), second_by_second(living, span)
     found = []
-    for moment in of(living, timedelta(minutes=7)):
+    for moment in of(living, span):
         held |= {(str(one.object), one.effect) for one in moment.held}
         held -= {(str(id_), effect) for id_, effect in moment.released}
         found.append((moment.at, _told(moment.changes), set(held)))

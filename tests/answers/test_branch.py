@@ -105,7 +105,7 @@ def told(found: Branch) -> Tree:
     return branch_document(found)
 
 
-@pytest.mark.parametrize("seed", (2, 6))
+@pytest.mark.parametrize("seed", (6,))
 def test_the_same_from_what_is_kept_as_from_nothing(tmp_path: Path, seed: int) -> None:
     """A fleet lives and is reconciled; more happens that is not; then a branch does something."""
     living, state = Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path)

@@ -64,10 +64,10 @@ class World:
         made.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
         return made.path
 
-    def github(self, depth: int) -> tuple[str, list[int]]:
+    def github(self) -> tuple[str, list[int]]:
         """Both stages, the first without secrets. Return the plan, and what its steps `plan` and `check` exit with."""
         self.merge_ref()
-        checkout = self.checked_out(self.server, "refs/pull/7/merge", depth)
+        checkout = self.checked_out(self.server, "refs/pull/7/merge", depth=1)
         context = {"github.base_ref": "main", "github.event.pull_request.base.sha": self.server.tip("main")}
         environ = self.environ(GITHUB_STEP_SUMMARY=str(checkout.parent / "summary.md"))
         done = [run_github(checkout, "plan", name, context, environ, checkout) for name in ("plan", "check")]
@@ -115,10 +115,9 @@ def world(tmp_path: Path, muster: Run) -> Iterator[World]:
     serving.server_close()
 
 
-@pytest.mark.parametrize("depth", [1, 0])
-def test_from_fork_to_merge(world: World, depth: int, muster: Run) -> None:
+def test_from_fork_to_merge(world: World, muster: Run) -> None:
     world.pushed(**{REMEDY.replace("/", "__"): remedy(OTHERS)})
-    plan, codes = world.github(depth)
+    plan, codes = world.github()
     assert codes == [0, 0]
     (comment,) = world.forge.bodies(NOTES)
     assert comment == plan
@@ -126,7 +125,7 @@ def test_from_fork_to_merge(world: World, depth: int, muster: Run) -> None:
     assert f"<code>remedy TrafficControl held</code> | {HELD} |" in plan
     assert "4 of 6 clusters are disrupted" in plan
     world.pushed(**{REMEDY.replace("/", "__"): remedy("[eu-1, eu-2]")})
-    world.github(depth)
+    world.github()
     (comment,) = world.forge.bodies(NOTES)
     assert "| <code>applied to</code> | <code>eu-2</code> |" in str(comment)
     assert "Held back" not in str(comment)
@@ -142,10 +141,9 @@ def test_from_fork_to_merge(world: World, depth: int, muster: Run) -> None:
     assert "remedies:\n    - action: TrafficControl" in world.server.show("derived/clusters/eu-2.yaml", "main")
 
 
-@pytest.mark.parametrize("depth", [1, 0])
-def test_a_change_of_words_plans_nothing_and_is_not_commented_on(world: World, depth: int) -> None:
+def test_a_change_of_words_plans_nothing_and_is_not_commented_on(world: World) -> None:
     world.pushed(**{"README.md": "Other words.\n"})
-    plan, codes = world.github(depth)
+    plan, codes = world.github()
     assert codes == [0, 0]
     assert "### Plan: nothing that is derived changes\n" in plan
     assert world.forge.bodies(NOTES) == []
@@ -153,7 +151,7 @@ def test_a_change_of_words_plans_nothing_and_is_not_commented_on(world: World, d
 
 def test_an_error_fails_both_steps_and_is_commented_on(world: World) -> None:
     world.pushed(**{"remedies__other.yaml": remedy().replace("dns-down", "other").replace("actions:", "acions:")})
-    plan, codes = world.github(1)
+    plan, codes = world.github()
     assert all(codes)
     (comment,) = world.forge.bodies(NOTES)
     assert "**error** MUS" in plan
@@ -170,7 +168,7 @@ def test_names_of_anybodys_are_no_commands(world: World) -> None:
         f"remedies__{HOSTILE.replace('/', '')}.yaml": remedy().replace("{name: dns-down}", "{name: other}"),
         "remedies__-x.yaml": remedy().replace("{name: dns-down}", f'{{name: "{HOSTILE.replace(chr(34), "")}"}}'),
     })  # fmt: skip
-    plan, _ = world.github(1)
+    plan, _ = world.github()
     assert not any(world.folder.rglob("broken"))
     assert not re.search(r"@everyone|<img|\$\(|\$\{\{", plan)
     with pytest.raises(AssertionError, match="is not what muster plan -o markdown writes"):
@@ -201,8 +199,7 @@ def gitlab(world: World, repo: Repo, *, fork: bool) -> Mapping[str, str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("depth", [20, 0])
-@pytest.mark.parametrize("fork", [True, False])
+@pytest.mark.parametrize(("depth", "fork"), [(20, True), (0, False)])
 def test_on_gitlab(world: World, depth: int, fork: bool) -> None:
     world.pushed(**{REMEDY.replace("/", "__"): remedy(OTHERS)})
     if not fork:

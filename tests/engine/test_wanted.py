@@ -25,7 +25,7 @@ def state_in(folder: Path) -> State:
     return state
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", (0,))
 def test_of_some_objects(tmp_path: Path, seed: int) -> None:
     living, state, partial = Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 0
     for number in range(14):
@@ -53,7 +53,7 @@ def test_of_some_objects(tmp_path: Path, seed: int) -> None:
     assert partial > 8, "what this is about has happened"
 
 
-@pytest.mark.parametrize("seed", (3, 6))
+@pytest.mark.parametrize("seed", (6,))
 def test_of_work_trees(tmp_path: Path, seed: int) -> None:
     living, state, partial = Editing.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 0
     repository = open_repository(living.repo.path, living.repo.environ)

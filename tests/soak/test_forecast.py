@@ -1,5 +1,6 @@
 """More fleets whose forecasts are what runs at every second derive."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,3 +11,8 @@ from tests.acts.test_forecast import equal_to_runs_at_every_second
 @pytest.mark.parametrize("seed", [seed for seed in range(1, 12) if seed != 2])
 def test_it_equals_runs_at_every_second(tmp_path: Path, seed: int) -> None:
     equal_to_runs_at_every_second(tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", (12, 13))
+def test_over_an_hour(tmp_path: Path, seed: int) -> None:
+    equal_to_runs_at_every_second(tmp_path, seed, timedelta(hours=1))
