@@ -1,5 +1,6 @@
 """What a commit is built on, and how far the local branch comes along."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,74 @@ def test_the_tip_that_has_the_other_in_it_is_built_on(origin: Repo, here: Repo, 
 def test_two_that_have_diverged_are_a_persons_to_bring_together(origin: Repo, here: Repo, tmp_path: Path) -> None:
     pushed_by_others(origin, tmp_path)
     here.commit({"mine.yaml": "x\n"})
-    with pytest.raises(RepositoryError, match="the local main and the remote's have diverged"):
+    with pytest.raises(RepositoryError, match="the local main and the remote's have diverged: .* Change$"):
         find_tips(opened(here), "main", "origin")
+
+
+DERIVED = "Derive\n\nMuster-Now: 2026-01-01T00:00:00Z"
+
+
+def derived(repo: Repo) -> str:
+    """Commit as muster does, on top of what is there."""
+    return repo.commit({FILE: f"{repo.tip()}\n"}, DERIVED)
+
+
+def rewritten(origin: Repo, tmp_path: Path, onto: str, files: Mapping[str, str]) -> str:
+    """Rewrite the remote's main: what came after `onto` is gone."""
+    owner = clone(origin, tmp_path / "owner")
+    owner.git("reset", "--quiet", "--hard", onto)
+    made = owner.commit(dict(files)) if files else owner.tip()
+    owner.git("push", "--quiet", "--force")
+    return made
+
+
+@pytest.mark.parametrize("files", [{"theirs.yaml": "x\n"}, {}], ids=["rewritten", "set back"])
+def test_a_remote_that_was_rewritten_is_followed(
+    origin: Repo, here: Repo, tmp_path: Path, files: Mapping[str, str]
+) -> None:
+    """What the remote had is its own to drop, and what muster derived is derived again."""
+    first = here.tip()
+    here.commit({"dropped.yaml": "x\n"}, "A person's, pushed and dropped by its owner")
+    here.git("push", "--quiet")
+    left = derived(here)
+    here.write("mine.yaml", "edited\n")
+    theirs = rewritten(origin, tmp_path, first, files)
+    for _ in range(2):  # also where the first attempt did not land
+        tips = find_tips(opened(here), "main", "origin")
+        assert (tips.base, tips.local, tips.theirs) == (theirs, left, theirs)
+    commit = build_commit(opened(here), {FILE: "new\n"}, DERIVED, tips.base)
+    landed = land(opened(here), tips, commit)
+    assert landed == Landed(commit, pushed=True, followed=tips.followed)
+    assert f"origin's main was rewritten and is followed: the local one was at {left[:12]}" == tips.followed
+    assert origin.tip("main") == here.tip() == commit
+    assert here.status() == ["?? mine.yaml"]
+    assert not (here.path / "dropped.yaml").exists()
+    assert here.tip("refs/muster/rewritten/main") == here.tip(f"{left}~1")
+    assert find_tips(opened(here), "main", "origin").followed == ""
+
+
+@pytest.mark.parametrize("message", ["Mine", DERIVED])
+def test_what_only_a_person_has_is_not_left_for_a_rewritten_remote(
+    origin: Repo, here: Repo, tmp_path: Path, message: str
+) -> None:
+    """Also where a commit says that it is muster's, and changes more than muster does."""
+    first = here.tip()
+    here.commit({"a.yaml": "pushed\n"})
+    here.git("push", "--quiet")
+    mine = here.commit({"mine.yaml": "x\n"}, message)
+    derived(here)
+    rewritten(origin, tmp_path, first, {"theirs.yaml": "x\n"})
+    with pytest.raises(RepositoryError, match=f"only the local one has {mine[:12]} {message.splitlines()[0]}$"):
+        find_tips(opened(here), "main", "origin")
+
+
+def test_two_runs_that_derived_at_one_time_are_brought_together(origin: Repo, here: Repo, tmp_path: Path) -> None:
+    """One could not push in time: what it derived is derived again on the other's."""
+    other = clone(origin, tmp_path / "other")
+    derived(here)
+    other.commit({"theirs.yaml": "x\n"})
+    other.git("push", "--quiet")
+    assert find_tips(opened(here), "main", "origin").base == other.tip()
 
 
 def test_there_must_be_a_branch(here: Repo) -> None:

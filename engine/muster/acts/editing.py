@@ -50,6 +50,7 @@ class Edited:
     told: tuple[str, ...]
     pushed: bool = False
     left_behind: str = ""
+    followed: str = ""
 
 
 @dataclass
@@ -161,7 +162,7 @@ def commit_edit(
         commit = build_commit(repository, files, message, tips.base)
         landed = land(repository, tips, commit)
         if landed is not None:
-            return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind)
+            return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind, landed.followed)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
 
 

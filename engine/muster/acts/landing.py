@@ -9,29 +9,36 @@ from dataclasses import dataclass
 from muster.gitio.commit import advance
 from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Committed, Pushed, Refused, Rejected
-from muster.gitio.push import fetch, push
-from muster.gitio.repository import Repository, branch_tip, current_branch, is_ancestor
+from muster.gitio.push import fetch, push, tracking
+from muster.gitio.repository import Repository, branch_tip, current_branch, is_ancestor, ref_tip
+from muster.gitio.rewritten import has_dropped, note_rewriting, peoples_commits
 
 
 @dataclass(frozen=True, slots=True)
 class Tips:
-    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on."""
+    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on.
+
+    `followed` says where the local one is left for the remote's, which does not have it in it.
+    """
 
     branch: str
     remote: str | None
     local: str | None
     theirs: str | None
     base: str
+    followed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Landed:
     """The branch has the commit. `local` is the local branch's tip as it was left, None where there is none; `pushed`
-    says whether anything was pushed; `left_behind` why the local branch lacks the commit, empty where it has it."""
+    says whether anything was pushed; `left_behind` why the local branch lacks the commit, empty where it has it;
+    `followed` that a rewritten history was."""
 
     local: str | None
     pushed: bool = False
     left_behind: str = ""
+    followed: str = ""
 
 
 def target_branch(repository: Repository) -> str:
@@ -47,11 +54,19 @@ def target_branch(repository: Repository) -> str:
 def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
     """Return what to build on: the branch's head, or with a remote its head, or the local one where that is ahead.
 
+    A remote that was rewritten is followed where the local branch has nothing of people's that it has not, or had.
     RepositoryError where there is no such branch or the two have diverged.
     """
-    local = branch_tip(repository, branch)
-    theirs = fetch(repository, remote=remote, branch=branch) if remote else None
-    return Tips(branch, remote, local, theirs, _base(repository, branch, local, theirs))
+    local, theirs = branch_tip(repository, branch), None
+    if remote:
+        before = ref_tip(repository, f"{tracking(repository, remote)}{branch}")
+        theirs = fetch(repository, remote=remote, branch=branch)
+        note_rewriting(repository, branch, before, theirs)
+    base = _base(repository, branch, local, theirs)
+    followed = ""
+    if local and theirs and base == theirs and not is_ancestor(repository, local, theirs):
+        followed = f"{remote}'s {branch} was rewritten and is followed: the local one was at {local[:12]}"
+    return Tips(branch, remote, local, theirs, base, followed)
 
 
 def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
@@ -80,7 +95,7 @@ def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Lan
             return None
     left_behind = _bring_along(repository, tips, commit)
     local = tips.local if left_behind or tips.local is None else commit
-    return Landed(local, pushed, left_behind)
+    return Landed(local, pushed, left_behind, "" if left_behind else tips.followed)
 
 
 def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
@@ -105,11 +120,17 @@ def _base(repository: Repository, branch: str, local: str | None, theirs: str | 
         raise RepositoryError(f"there is no branch {branch!r}", "commit something to it first")
     if len(tips) == 1 or theirs == local:
         return tips[0]
-    if is_ancestor(repository, tips[1], tips[0]):
-        return tips[0]
-    if is_ancestor(repository, tips[0], tips[1]):
-        return tips[1]
+    assert theirs is not None
+    assert local is not None
+    if is_ancestor(repository, local, theirs):
+        return theirs
+    if is_ancestor(repository, theirs, local) and not has_dropped(repository, branch, local, theirs):
+        return local
+    strangers = peoples_commits(repository, branch, local, theirs)
+    if not strangers:
+        return theirs
+    more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     raise RepositoryError(
-        f"the local {branch} and the remote's have diverged",
+        f"the local {branch} and the remote's have diverged: only the local one has {strangers[0]}{more}",
         "bring them together first, for example with git pull --rebase",
     )

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 class Reconciled:
     """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts
     evaluations; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not have
-    what was pushed, empty where it has. `heard` is what was heard of agents, `instant` as of when it was decided,
-    `tip` where the local branch was left, None where there is none. `looked_at` says how much of the fleet was."""
+    what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of agents,
+    `instant` as of when it was decided, `tip` where the local branch was left, None where there is none. `looked_at`
+    says how much of the fleet was."""
 
     settled: "Settled"
     heard: Heard
@@ -49,6 +50,7 @@ class Reconciled:
     pushed: bool = False
     left_behind: str = ""
     looked_at: str = ""
+    followed: str = ""
 
 
 def reconcile(
@@ -147,5 +149,14 @@ class _Attempt:
             found.remember(self.state)
         made = commit if commit != base else None
         return Reconciled(
-            settled, heard, instant, made, attempt, landed.local, landed.pushed, landed.left_behind, found.looked_at
+            settled,
+            heard,
+            instant,
+            made,
+            attempt,
+            landed.local,
+            landed.pushed,
+            landed.left_behind,
+            found.looked_at,
+            landed.followed,
         )

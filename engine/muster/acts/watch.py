@@ -70,6 +70,7 @@ class Watcher:
         self._due: datetime | None = None
         self._next_fetch: datetime | None = None
         self._failures = self._hurries = 0
+        self._trouble = ""
         self._restless: frozenset[ObjectId | None] = frozenset()
 
     def look(self) -> None:
@@ -93,14 +94,16 @@ class Watcher:
             for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
             tidy(self.repository)
-            self._seen, self._failures = _accounted(done), 0
+            self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = self._next(done)
             if publication.failures or publication.faults:
                 again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
             self._back_off()
-            self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            if error.message != self._trouble:
+                self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            self._trouble = error.message
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
             self._back_off()
             self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
@@ -151,6 +154,8 @@ class Watcher:
                 self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+        if done.followed:
+            self.say(f"{format_time(done.settled.last.now)} {done.followed}")
         if done.left_behind:
             self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
         findings = waivers.told(done.settled.findings, done.settled.last.now)

@@ -70,6 +70,8 @@ def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, p
         say(f"  {line}")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote)}")
+    if done.followed:
+        say(done.followed, err=True)
     if done.left_behind:
         say(f"the local branch stays behind: {done.left_behind}", err=True)
     return 0

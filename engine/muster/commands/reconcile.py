@@ -142,6 +142,8 @@ def reconcile_once(
         click.echo(f"pushed to {without_secrets(remote or '')}")
     faults = publish(repository, done, remote, sink_dir)
     tidy(repository)
+    if done.followed:
+        say(done.followed, err=True)
     if done.left_behind:
         say(f"the local branch stays behind: {done.left_behind}", err=True)
     for held in done.settled.last.held:

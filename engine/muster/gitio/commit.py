@@ -24,7 +24,7 @@ _LOCKS_SECONDS = 10.0
 
 
 def advance(repository: Repository, *, branch: str, expected: str, commit: str) -> Committed | Moved | Refused:
-    """Move `branch` from `expected` to `commit`, its descendant, and the work tree that has it checked out along."""
+    """Move `branch` from `expected` to `commit`, and the work tree that has it checked out along."""
     trees = checkouts(repository, branch)
     if not trees:
         return swap_ref(repository, f"refs/heads/{branch}", commit, expected, reason=_reason(commit))

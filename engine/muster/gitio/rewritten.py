@@ -1,0 +1,59 @@
+"""Histories that were rewritten: whether a remote has dropped what it had, and what a local branch would lose with it.
+
+What the remote had is kept under `refs/muster/rewritten/`, the last time of each branch: so it is known at the next
+look, too, and nothing is lost.
+"""
+
+import os
+
+from muster.gitio.commit import swap_ref
+from muster.gitio.lastrun import TRAILER
+from muster.gitio.repository import Repository, is_ancestor, ref_tip
+
+#: More are not told apart from people's.
+_MOST = 1000
+
+
+def kept_ref(branch: str) -> str:
+    """Where it is kept what a remote's branch had before it was rewritten."""
+    return f"refs/muster/rewritten/{branch}"
+
+
+def note_rewriting(repository: Repository, branch: str, before: str | None, now: str | None) -> None:
+    """Keep what the remote's branch had `before`, if it has dropped that `now`."""
+    if before and now and before != now and not is_ancestor(repository, before, now):
+        ref = kept_ref(branch)
+        swap_ref(repository, ref, before, ref_tip(repository, ref), reason="muster: the remote was rewritten")
+
+
+def has_dropped(repository: Repository, branch: str, local: str, theirs: str) -> bool:
+    """Tell whether the local branch has commits that the remote had once, and has no more."""
+    kept = ref_tip(repository, kept_ref(branch))
+    if kept is None:
+        return False
+    here = _count(repository, local, "--not", theirs)
+    return here > _count(repository, local, "--not", theirs, kept)
+
+
+def peoples_commits(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
+    """Return what the local branch has, the remote neither has nor had, and muster has not made: `id subject` each.
+
+    muster's own are those that it signs, and that change nothing outside derived/: they can be made again.
+    """
+    kept = ref_tip(repository, kept_ref(branch))
+    which = (local, "--not", theirs, *([kept] if kept else []))
+    own = _ids(repository, "--no-merges", f"--grep=^{TRAILER}: ", *which)
+    outside = _ids(repository, "--full-history", *which, "--", ":(top,exclude)derived")
+    listing = repository.git.output(
+        "log", "--no-show-signature", "--no-color", "--no-notes", f"--max-count={_MOST}", "--format=%H %s", *which
+    )  # fmt: skip
+    told = (line.partition(" ") for line in os.fsdecode(listing).split("\n") if line)
+    return tuple(f"{id_[:12]} {subject}" for id_, _, subject in told if id_ not in own or id_ in outside)
+
+
+def _ids(repository: Repository, *arguments: str) -> frozenset[str]:
+    return frozenset(repository.git.output("rev-list", f"--max-count={_MOST}", *arguments).decode().split())
+
+
+def _count(repository: Repository, *which: str) -> int:
+    return int(repository.git.output("rev-list", "--count", *which))
