@@ -63,6 +63,14 @@ def test_what_is_not_translated_may_be_anything(text: str) -> None:
         assert isinstance(Solver(world).find(question), Model)
 
 
+@pytest.mark.parametrize("text", ["dyn(s).join(',') == 'a'", "dyn(i).lowerAscii() == 'a'", "dyn(null).trim() == ''"])
+def test_what_is_given_something_else_may_fail(text: str) -> None:
+    world = World()
+    translator = Translator(world, {name: given(world.input(kind, name).cases) for name, kind in INPUTS.items()})
+    fails, _ = translator.functions.truth(translator.program(cel.compile(text, ENV)))
+    assert isinstance(Solver(world).find(fails), Model)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_the_solver_and_the_evaluator_agree_on_random_expressions(seed: int) -> None:
     random = Random(seed)

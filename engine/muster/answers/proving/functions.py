@@ -36,8 +36,8 @@ from muster.cel.values import INT_MAX, INT_MIN
 #: What grows by itself is cut off: elements of lists that are added, characters and pieces of texts, cases of two
 #: operands, numbers that are multiplied.
 _MOST_ITEMS, _LONGEST, _MOST_PIECES, _MOST_PAIRS, _HIGHEST_DEGREE = 64, 10_000, 64, 400, 4
-#: Functions of texts that never fail and give a text.
-_OF_TEXTS: Final = frozenset(("lowerAscii", "upperAscii", "trim", "reverse", "replace"))
+#: Functions of so many texts that never fail and give a text.
+_OF_TEXTS: Final = {"lowerAscii": 1, "upperAscii": 1, "trim": 1, "reverse": 1, "replace": 3}
 _ORDERS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
 _ARITHMETIC: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_"))
 _TEXT_TESTS: Final[Mapping[str, Callable[[Term, Term], Formula]]] = {
@@ -139,9 +139,15 @@ class Functions:
                 return self._pairs(arguments[0], arguments[1], two)
         if name == "optional.none" and not arguments:
             return surely(Optional(present=False, cases=()))
-        if member and name in _OF_TEXTS and all(_is_text(argument) for argument in arguments):
+        if member and _OF_TEXTS.get(name) == len(arguments) and all(map(_is_text, arguments)):
             return self.some_text(failing(arguments))
-        if member and name == "join" and all(map(_is_text_or_texts, arguments)):
+        if (
+            member
+            and name == "join"
+            and _are_texts(arguments[0])
+            and len(arguments) < 3
+            and all(map(_is_text, arguments[1:]))
+        ):
             return self.some_text(failing(arguments))
         return self.unknown(arguments)
 
@@ -439,13 +445,10 @@ def _is_text(result: Result) -> bool:
     return all(isinstance(atom, (Text, Written)) for _, atom in result.cases)
 
 
-def _is_text_or_texts(result: Result) -> bool:
-    """Whether it is a text, or a list of texts; the further elements of a list are like the known ones."""
+def _are_texts(result: Result) -> bool:
+    """Whether it is a list of texts; the further elements of a list are like the known ones."""
     return all(
-        isinstance(atom, (Text, Written))
-        or (
-            isinstance(atom, Listed)
-            and all(isinstance(a, (Text, Written)) for _, cases in atom.items for _, a in cases)
-        )
+        isinstance(atom, Listed)
+        and all(isinstance(one, (Text, Written)) for _, cases in atom.items for _, one in cases)
         for _, atom in result.cases
     )
