@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -48,6 +49,11 @@ def test_coverage_is_told_of_each_policy(muster: Run, tmp_path: Path) -> None:
     assert (code, err) == (1, "less than 100 % is covered\n")
     assert "policy.yaml:7:21: ConditionPolicy/mine: rule r is never false" in out
     assert " 50.0 % of   2 branches  ConditionPolicy/mine\n" in out
+    root = ElementTree.fromstring(muster("test", "--repo", tmp_path, "--require-coverage", "100", "-o", "junit")[1])
+    (case,) = root.findall(".//testcase[@classname='coverage']")
+    assert (case.get("name"), case.get("file"), case.findtext("failure")) == (
+        "ConditionPolicy/mine", "policy.yaml", "policy.yaml:7:21: rule r is never false",
+    )  # fmt: skip
     (tmp_path / "policy.yaml").write_text(POLICY.partition("---")[0])
     code, out, _ = muster("test", "--repo", tmp_path, "--builtin", "-k", "csr-denial", "--coverage", "-o", "json")
     (told,) = json.loads(out)["coverage"]["policies"]

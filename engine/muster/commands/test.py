@@ -16,6 +16,7 @@ from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of, worktree_root
 from muster.commands.stopping import until_stopped
+from muster.model.source import Place
 
 if TYPE_CHECKING:
     from muster.answers.policycoverage import Coverage
@@ -131,6 +132,10 @@ def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = N
         from muster.output.junit import Case, junit_text
 
         told = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
+        for one in covered.policies if covered is not None else ():
+            text = "\n".join(f"{branch.place}: {branch}" for branch in one.missing)
+            place = one.missing[0].place if one.missing else Place("")
+            told.append(Case("coverage", str(one.policy), place, text if lacking else "", "" if lacking else text))
         sys.stdout.write(junit_text("muster test", told))
         return int(bool(bad) or not results or lacking)
     if output == "json":
