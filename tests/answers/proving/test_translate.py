@@ -10,6 +10,7 @@ from muster.answers.proving.solver import Solver
 from muster.answers.proving.translate import Translator
 from muster.answers.proving.values import given
 from muster.answers.proving.world import Model, World
+from tests.answers.proving import generated_policies
 from tests.answers.proving.generated import ENV, INPUTS, Generator, check
 
 
@@ -75,3 +76,10 @@ def test_what_is_given_something_else_may_fail(text: str) -> None:
 def test_the_solver_and_the_evaluator_agree_on_random_expressions(seed: int) -> None:
     random = Random(seed)
     check(Generator(random).boolean(3), random)
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # of generated code that indexes what is always null
+def test_nothing_that_is_proved_of_policies_without_types_is_ever_seen() -> None:
+    random = Random(7)
+    policies = [generated_policies.policy(random) for _ in range(12)]
+    assert sum(generated_policies.hold(found, random) for found in policies if found is not None) > 5
