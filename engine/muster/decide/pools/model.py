@@ -51,8 +51,26 @@ class Bucket(Enum):
     HIBERNATING = "hibernating"
 
 
+class _Aged:
+    """What has a name and an age."""
+
+    __slots__ = ()
+    id: ObjectId
+    created: datetime
+
+    @property
+    def name(self) -> str:
+        """Its name; a cluster's is its namespace, too."""
+        return self.id.name
+
+    @property
+    def age_key(self) -> tuple[datetime, str, str]:
+        """Sorts oldest first, ties by namespace and name."""
+        return (self.created, self.id.namespace, self.id.name)
+
+
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(_Aged):
     """A ClusterDeployment.
 
     `body` is the object with muster's metadata and spec over the inputs, and the reported status. `pool` is None for
@@ -78,16 +96,6 @@ class Cluster:
     declared: bool
 
     @property
-    def name(self) -> str:
-        """Its name, which is also its namespace."""
-        return self.id.name
-
-    @property
-    def age_key(self) -> tuple[datetime, str, str]:
-        """Sorts oldest first, ties by namespace and name."""
-        return (self.created, self.id.namespace, self.id.name)
-
-    @property
     def fake(self) -> bool:
         """Whether there are no machines behind it."""
         return annotated(self.body, FAKE) is True
@@ -104,7 +112,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(_Aged):
     """A ClusterClaim. `cluster` is the name of the assigned cluster, empty while there is none; `deleting` says that
     a person or its lifetime has ended it. `frozen` as for clusters."""
 
@@ -115,16 +123,6 @@ class Claim:
     cluster: str
     deleting: bool
     frozen: bool
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.id.name
-
-    @property
-    def age_key(self) -> tuple[datetime, str, str]:
-        """Sorts oldest first, ties by namespace and name."""
-        return (self.created, self.id.namespace, self.id.name)
 
 
 @dataclass(frozen=True, slots=True)
