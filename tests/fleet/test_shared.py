@@ -1,5 +1,7 @@
 """What a fleet shares: of a cluster what others may read, and nothing else that belongs to it."""
 
+from functools import cache
+
 from muster.answers.memory import MemorySnapshot
 from muster.engine.evaluate import evaluate_snapshot
 from muster.fleet.fleet import Fleet
@@ -20,6 +22,7 @@ from tests.support.example import EXAMPLE, NOON
 AVAILABLE = ("status", "conditions", ("ManagedClusterConditionAvailable",))
 
 
+@cache
 def decided() -> Fleet:
     """The example, decided at its noon, with what it had derived."""
     texts = {str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8") for path in EXAMPLE.rglob("*.yaml")}
