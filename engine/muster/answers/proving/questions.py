@@ -7,6 +7,7 @@ that finds none; that there is none at all is the proof.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from muster.answers.proving.confirm import Example, is_allowed, is_broken, outcome
 from muster.answers.proving.invariants import Invariant, invariants_of
@@ -15,6 +16,7 @@ from muster.answers.proving.rules import Saying, asks, in_order, of_remedy, say
 from muster.answers.proving.solver import MOST_STEPS, Nothing, Solver
 from muster.answers.proving.translate import TooMuch
 from muster.answers.proving.world import Model
+from muster.fleet.faults import guarded
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.model.finding import Finding
@@ -45,7 +47,16 @@ def prove(fleet: Ruled, most_steps: int = MOST_STEPS) -> list[Proof]:
     """Ask everything of all policies in force, the built-in ones among them: a fleet sets their parameters."""
     remedies = (of_remedy(remedy) for remedy in fleet.compiled.remedies if remedy.expressions)
     policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses, *remedies)
-    return [prove_policy(fleet, policy, most_steps) for policy in sorted(policies, key=lambda one: one.id)]
+    proofs = []
+    for policy in sorted(policies, key=lambda one: one.id):
+        ask = partial(_alone, fleet, policy, most_steps)
+        for found in guarded(f"proving {policy.id}", ask, "nothing of it is proved"):
+            proofs.append(Proof(policy.id, findings=[found]) if isinstance(found, Finding) else found)
+    return proofs
+
+
+def _alone(fleet: Ruled, policy: Policy, most_steps: int) -> list[Proof]:
+    return [prove_policy(fleet, policy, most_steps)]
 
 
 def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS) -> Proof:
