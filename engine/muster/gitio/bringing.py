@@ -16,7 +16,7 @@ from muster.gitio.errors import explain
 from muster.gitio.lentindex import LentIndex
 from muster.gitio.outcomes import Refused
 from muster.gitio.process import Git
-from muster.gitio.treechanges import Change, changes_between, entries_of_index
+from muster.gitio.treechanges import TreeChange, changes_between, entries_of_index
 
 # Everything in the user's configuration that would make it something else.
 _PLAIN: Final = ("-c", "submodule.recurse=false")
@@ -64,7 +64,7 @@ def bring(lent: LentIndex, old: str, new: str) -> None:
         raise explain("read-tree", done.stderr, done.status)
 
 
-def _meets_something(tree: Path, changes: Sequence[Change]) -> bool:
+def _meets_something(tree: Path, changes: Sequence[TreeChange]) -> bool:
     """Whether there is anything where new files are to be, or where their folders are."""
     root, folders = os.fsencode(tree) + b"/", set[bytes]()
     for change in changes:
@@ -75,7 +75,7 @@ def _meets_something(tree: Path, changes: Sequence[Change]) -> bool:
     return any(_is_no_folder(root + folder) for folder in folders)
 
 
-def _in_the_way(git: Git, changes: Sequence[Change]) -> tuple[str, ...]:
+def _in_the_way(git: Git, changes: Sequence[TreeChange]) -> tuple[str, ...]:
     """The paths at which a person has something else than the old commit has, of those that differ.
 
     A file can also be in the way of a folder.

@@ -16,7 +16,7 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.lentindex import LentIndex
 from muster.gitio.process import Git
 from muster.gitio.stored import Stored
-from muster.gitio.treechanges import Blob, Change, changes_between, entries_of_commit, entries_of_index
+from muster.gitio.treechanges import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index
 
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
@@ -51,17 +51,19 @@ def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
     return len({*write, *remove, *put})
 
 
-def _is_submodule(change: Change) -> bool:
+def _is_submodule(change: TreeChange) -> bool:
     return any(blob is not None and blob.mode == _SUBMODULE for blob in (change.old, change.new))
 
 
-def _put_index_right(git: Git, changes: list[Change], wanted: Mapping[bytes, Blob]) -> tuple[list[Change], set[bytes]]:
+def _put_index_right(
+    git: Git, changes: list[TreeChange], wanted: Mapping[bytes, Blob]
+) -> tuple[list[TreeChange], set[bytes]]:
     """Give the index what HEAD has where it has what one of the two commits has.
 
     Returns the changes in whose paths the index is then as HEAD is, and the paths where it was not.
     """
     entries = entries_of_index(git)
-    own, lines, put = list[Change](), list[bytes](), set[bytes]()
+    own, lines, put = list[TreeChange](), list[bytes](), set[bytes]()
     for change in changes:
         path, aim = change.path, wanted.get(change.path)
         if path in entries and entries[path] is None:
@@ -94,7 +96,7 @@ class _Files:
         self._root = os.fsencode(git.directory)
         self._modes = git.line("config", "--type=bool", "--get", "core.fileMode") != "false"
 
-    def may_be_replaced(self, change: Change, wanted: Blob | None) -> bool:
+    def may_be_replaced(self, change: TreeChange, wanted: Blob | None) -> bool:
         """Whether what lies at a path is not what is wanted, and is nothing of a person's."""
         try:
             found = _file_at(self._root, change.path)

@@ -16,7 +16,7 @@ class Blob(NamedTuple):
     oid: str
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """A path that differs; None where it does not exist."""
 
     path: bytes
@@ -28,14 +28,14 @@ class Change(NamedTuple):
 Entries: TypeAlias = Mapping[bytes, Blob | None]
 
 
-def changes_between(git: Git, old: str, new: str) -> list[Change]:
+def changes_between(git: Git, old: str, new: str) -> list[TreeChange]:
     """Return what differs from commit `old` to `new`, by path. Renames are two changes."""
     listing = git.output("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
     fields = listing.split(b"\0")
     found = []
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         was, is_, before, after, _ = head.decode().split()
-        found.append(Change(path, _blob(was.removeprefix(":"), before), _blob(is_, after)))
+        found.append(TreeChange(path, _blob(was.removeprefix(":"), before), _blob(is_, after)))
     return sorted(found)
 
 

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.proving.confirm import Example, outcome
+from muster.answers.proving.confirm import Example, evaluated
 from muster.answers.proving.rules import say
 from muster.answers.proving.solver import Nothing, Solver
 from muster.engine.checking import check_snapshot
@@ -129,7 +129,7 @@ def hold(found: ConditionPolicy, random: Random) -> int:
     sound = {site.at for site in saying.sites if solver.find(site.fails, saying.world.usual) is Nothing.NEVER}
     for _ in range(20):
         one = example(random)
-        said = outcome(found, one)
+        said = evaluated(found, one)
         assert not said.decided & idle, f"{[rule.when and rule.when.text for rule in found.rules]}\n{dict(one)}"
         assert not said.failed & sound, f"{[rule.when and rule.when.text for rule in found.rules]}\n{dict(one)}"
     return len(idle) + len(sound)

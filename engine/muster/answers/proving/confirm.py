@@ -26,7 +26,7 @@ _ANY_TIME: Final = "2026-01-01T12:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Evaluated:
     """What a policy says of an example: the rules or taints that hold and decide, by their places; where an expression
     failed; and the status and reason of a condition."""
 
@@ -50,31 +50,31 @@ class Example(dict[str, Tree]):
         return value
 
 
-def outcome(policy: Policy, example: Example) -> Outcome:
+def evaluated(policy: Policy, example: Example) -> Evaluated:
     """Return what a policy says of an example."""
     scope = _scope(policy, example)
     try:
         return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
     except PolicyFailure as failure:
         deciding = frozenset(ask.at for ask in asks(policy) if _is_text_of(ask.at, failure.at))
-        return Outcome(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
+        return Evaluated(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
 
 
 def _is_text_of(rule: At, place: At) -> bool:
     return len(place) > len(rule) and place[: len(rule)] == rule and place[-1] != "when"
 
 
-def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Outcome:
+def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Evaluated:
     said = judge(policy, scope)
     if said is None:
-        return Outcome()
+        return Evaluated()
     rule = next(rule for rule in policy.rules if rule.because is said.because)
-    return Outcome(frozenset((rule.at,)), status=said.status, reason=said.reason)
+    return Evaluated(frozenset((rule.at,)), status=said.status, reason=said.reason)
 
 
-def _rules(policy: Policy, scope: PolicyScope) -> Outcome:
+def _rules(policy: Policy, scope: PolicyScope) -> Evaluated:
     if not guards_hold(policy.guards, scope):
-        return Outcome()
+        return Evaluated()
     decided, failed = set[At](), set[At]()
     for ask in asks(policy):
         assert ask.when is not None
@@ -86,7 +86,7 @@ def _rules(policy: Policy, scope: PolicyScope) -> Outcome:
             failed.add(failure.at)
         if in_order(policy):
             break
-    return Outcome(frozenset(decided), frozenset(failed))
+    return Evaluated(frozenset(decided), frozenset(failed))
 
 
 def is_allowed(kind: Kind, example: Example) -> bool:
@@ -101,7 +101,7 @@ def is_allowed(kind: Kind, example: Example) -> bool:
 
 def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:
     """Whether an example breaks an invariant."""
-    said = outcome(policy, example)
+    said = evaluated(policy, example)
     scope = _scope(policy, example)
     scope["status"], scope["reason"] = said.status, said.reason
     try:

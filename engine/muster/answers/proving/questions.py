@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from muster.answers.proving.confirm import Example, is_allowed, is_broken, outcome
+from muster.answers.proving.confirm import Example, evaluated, is_allowed, is_broken
 from muster.answers.proving.invariants import Invariant, invariants_of
 from muster.answers.proving.logic import Formula, either, negation
 from muster.answers.proving.rules import Saying, asks, in_order, of_remedy, say
@@ -153,7 +153,7 @@ class _Questions:
         answers = []
         for asked in self.asked:
             step = asked.saying.steps[index]
-            found = asked.example(step.decides, lambda one: ask.at in outcome(self.policy, one).decided, plain=False)
+            found = asked.example(step.decides, lambda one: ask.at in evaluated(self.policy, one).decided, plain=False)
             if not isinstance(found, Nothing):
                 self.proof.deciding += 1
                 return
@@ -204,7 +204,7 @@ class _Questions:
         for asked in self.asked:
             for site in (one for one in asked.saying.sites if one.at == at):
                 of = site.of
-                found = asked.example(site.fails, lambda one: at in outcome(self.policy, one).failed, usual=True)
+                found = asked.example(site.fails, lambda one: at in evaluated(self.policy, one).failed, usual=True)
                 if not isinstance(found, Nothing):
                     message = f"{of} of {self.policy.id} can fail"
                     hint = "guard it where what it reads may be missing or malformed: has(...), or a matchCondition"
@@ -227,7 +227,7 @@ class _Questions:
         elif isinstance(found, Nothing):
             self.proof.undecided.append(f"whether it keeps {invariant.name!r} of {invariant.test.id}")
         else:
-            said = outcome(policy, found)
+            said = evaluated(policy, found)
             rule = next((rule for rule in policy.rules if rule.at in said.decided), None)
             what = invariant.message or f"invariant {invariant.name!r} of {invariant.test.id} does not hold"
             by = f" (rule {rule.name!r}, status {said.status})" if rule is not None else ""
