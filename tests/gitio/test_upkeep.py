@@ -1,5 +1,7 @@
 """What commits and fetches leave loose does not pile up."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,26 @@ def test_heartbeats_leave_nothing_behind(here: Repo, tmp_path: Path) -> None:
 def test_no_log_holds_on_to_heartbeats(here: Repo, tmp_path: Path) -> None:
     beats(here, Repo(tmp_path / "origin", here.environ), 2)
     assert not list((here.path / ".git/logs").rglob("agents"))
+
+
+@pytest.mark.parametrize(("bare", "remote", "stays"), [(True, True, False), (True, False, True), (False, True, True)])
+def test_what_may_be_somebodys_stays_for_as_long_as_git_has_it(
+    here: Repo, bare: bool, remote: bool, stays: bool
+) -> None:  # fmt: skip
+    """Such as a stash that was dropped two days ago."""
+    here.git("config", "--unset", "gc.pruneExpire")
+    if bare:
+        here.git("config", "core.bare", "true")
+    if not remote:
+        here.git("config", "--remove-section", "remote.origin")
+    for number in range(2000):
+        content = b"%d" % number
+        if (oid := blob_id(content)).startswith("17"):
+            here.git("hash-object", "-w", "--stdin", stdin=content)
+            os.utime(here.path / ".git/objects" / oid[:2] / oid[2:], (time.time() - 2 * 86400,) * 2)
+    there = loose(here)
+    tidy(open_repository(here.path / ".git" if bare else here.path, here.environ))
+    assert (loose(here) > 0) is stays, there
 
 
 def test_it_is_not_asked_for_all_the_time(here: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,9 @@
 """Upkeep: what commits and fetches leave loose is put away by git's own maintenance, when git finds that it is time.
 
-Each heartbeat of an agent leaves three objects here that the next one replaces. Nobody's history has them, so they go
-after a day, and not after two weeks as people's do, unless the configuration says when (`gc.pruneExpire`). No log of
-the agents' refs is kept, which would hold on to all of them (see `push`).
+Each heartbeat of an agent leaves three objects here that the next one replaces. In a bare clone of a remote, in which
+nobody works, they go after a day, unless the configuration says when (`gc.pruneExpire`). Elsewhere what nothing refers
+to may be somebody's, a stash that was dropped or a branch that was pushed over: there it is two weeks, as git has it.
+No log of the agents' refs is kept, which would hold on to all of them (see `push`).
 """
 
 import time
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, common_directory
 
@@ -29,10 +31,14 @@ def tidy(repository: Repository, *, every_seconds: float = _EVERY_SECONDS) -> No
         stamp.parent.mkdir(exist_ok=True)
         stamp.touch()
         configured = repository.git.line("config", "--get", "gc.pruneExpire")
-        options = () if configured else ("-c", f"gc.pruneExpire={_EXPIRY}")
+        options = ("-c", f"gc.pruneExpire={_EXPIRY}") if _is_nobodys(repository) and not configured else ()
         # What git says of a time when it could not put everything away keeps it from trying again for a day.
         retry = ("-c", "gc.logExpiry=1.hour.ago")
         repository.git.run(*options, *retry, "maintenance", "run", "--auto", "--quiet", limit_seconds=_LIMIT_SECONDS)
+
+
+def _is_nobodys(repository: Repository) -> bool:
+    return repository.worktree is None and bool(remotes(repository))
 
 
 def _age(stamp: Path) -> float:
