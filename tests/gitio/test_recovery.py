@@ -4,6 +4,8 @@ import fcntl
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -35,7 +37,6 @@ CHANGE = {
 LAND = """
 import os
 from pathlib import Path
-from muster.gitio.closed import TRUST
 from muster.gitio.commit import advance
 from muster.gitio.repository import open_repository
 def run(path):
@@ -274,6 +275,32 @@ def test_locks_of_refs_that_a_killed_git_left(repo: Repo) -> None:
     assert line == "a run was killed while it wrote to refs/heads/main: 2 locks that it left half done put right"
     check_next_run(repo)
     assert repo.tip("HEAD~1") == old
+
+
+@pytest.mark.parametrize("does", ["kill -9 $$", "sleep 30"])
+def test_git_alone_is_killed_or_hangs(repo: Repo, tmp_path: Path, does: str) -> None:
+    """It leaves its lock of the branch: muster puts files and index back at once, and the next run the rest."""
+    directory, before = tmp_path / "bin", repo.tip()
+    lock = repo.path / ".git/refs/heads/main.lock"
+    directory.mkdir()
+    wrapper = directory / "git"
+    wrapper.write_text(
+        "#!/bin/sh\nPATH=${PATH#*:}; export PATH\n"
+        f'case " $* " in *" update-ref "*) touch {lock}; {does};; esac\nexec git "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    broken = repo.with_environ(PATH=f"{directory}{os.pathsep}{repo.environ['PATH']}")
+    command = [sys.executable, "-c", f"import sys\n{LAND}\nrun(sys.argv[1])", str(repo.path)]
+    with subprocess.Popen(command, env=broken.environ, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        if does == "sleep 30":
+            while process.poll() is None and not lock.exists():
+                time.sleep(0.01)
+            os.killpg(process.pid, signal.SIGINT)
+    assert (repo.tip(), repo.status()) == (before, [" M mine.yaml"])
+    assert locks(repo) == ["main.lock"]
+    (line,) = put_right(repo)
+    assert line == "a run was killed while it wrote to refs/heads/main: 1 lock that it left half done put right"
+    check_next_run(repo)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def swap_ref(
     old = expected or "0" * len(commit)
     with noted(repository, Note(ref, commit, _LOCKS_SECONDS)) as journal:
         held = journal.holding(git or repository.git)
-        done = held.run(*_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old)
+        done = journal.after(held.run(*_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old))
     actual = ref_tip(repository, ref)
     if done.status == 0 or actual == commit:
         return Committed(commit)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.gitio.errors import RepositoryError
-from muster.gitio.process import Git
+from muster.gitio.process import Completed, Git
 from muster.gitio.repository import Repository, common_directory
 
 _FOLDER: Final = "muster"
@@ -64,6 +64,11 @@ class Journal:
         """When the note was written, by the clock of its file system."""
         return os.fstat(self._descriptor).st_mtime
 
+    def after(self, done: Completed) -> Completed:
+        """Keep the note where git was killed by a signal, and return what it said."""
+        self.unfinished = self.unfinished or done.status < 0
+        return done
+
     def holding(self, git: Git) -> Git:
         """Return `git` with processes that hold the note, too."""
         return replace(git, inherited=(self._descriptor,))
@@ -91,7 +96,8 @@ class Journal:
 
 @contextmanager
 def noted(repository: Repository, note: Note) -> Iterator[Journal]:
-    """Hold a note while the block runs. RepositoryError where none can be written."""
+    """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError where none
+    can be written."""
     folder = common_directory(repository) / _FOLDER
     name = uuid.uuid4().hex
     text = json.dumps({"name": name, **asdict(note)}).encode()
@@ -116,6 +122,10 @@ def noted(repository: Repository, note: Note) -> Iterator[Journal]:
     journal = Journal(path, note, text, descriptor)
     try:
         yield journal
+    except BaseException:
+        # git was ended, if it was still at work, and may have left its locks of refs.
+        journal.unfinished = journal.unfinished or bool(note.ref)
+        raise
     finally:
         journal.close()
 

@@ -222,7 +222,8 @@ def _fetched(
 ) -> Completed:  # fmt: skip
     """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
     with noted(repository, Note(space, seconds=limit_seconds + _AFTERWARDS_SECONDS)) as journal:
-        return _remote_command(repository, options, remote, refs, limit_seconds, git=journal.holding(repository.git))
+        git = journal.holding(repository.git)
+        return journal.after(_remote_command(repository, options, remote, refs, limit_seconds, git))
 
 
 def _remote_command(
