@@ -77,7 +77,8 @@ _KNOWN = (
         r"could not read (username|password)|authentication failed|permission denied \(|host key verification failed"
         r"|terminal prompts disabled|invalid username or",
         "",
-        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote",
+        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote (what"
+        " .git/config itself says of helpers and ssh commands counts with MUSTER_TRUST_CONFIG=1 alone)",
     ),
     _known(
         r"mismatched algorithms|does not support this repository's hash algorithm|unexpected capabilities\^\{\}",
