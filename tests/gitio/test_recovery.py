@@ -392,6 +392,19 @@ def test_no_note_can_be_written(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
         commit(repo, CHANGE)
 
 
+def test_without_locks_of_files_it_works_all_the_same(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On file systems that have none. What a dead run left there is left to a person, as nobody can tell it is dead."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    _half_landed(repo)
+    assert put_right(repo) == ()
+    assert commit(repo, CHANGE) == Committed(repo.tip())
+    assert repo.status() == [" M mine.yaml"]
+
+
 def test_without_hard_links_the_lock_says_the_same(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """On file systems that have none; here what makes them is taken away."""
 

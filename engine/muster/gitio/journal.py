@@ -106,7 +106,8 @@ def noted(repository: Repository, note: Note) -> Iterator[Journal]:
         folder.mkdir(exist_ok=True)
         descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with suppress(OSError):  # a file system without locks: nobody can tell there that a run is dead
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
             os.write(descriptor, text)
             if note.worktree:
                 os.fsync(descriptor)  # files are about to change, which nobody could explain after a power cut
