@@ -26,7 +26,7 @@ WAYS: dict[str, dict[str, str]] = {
                 "filter.process.required": "true"},
     "textconv": {"diff.x.textconv": "{}", ".git/info/attributes": "*.yaml diff=x\n"},
     "diff.external": {"diff.external": "{}"},
-    "ssh": {"core.sshCommand": "{}", "remote.other.url": "ssh://127.0.0.1/x"},
+    "ssh": {"core.sshCommand": "{} </dev/null", "remote.other.url": "ssh://127.0.0.1/x"},
     "askpass": {"core.askPass": "{}"},
     "ext": {"remote.ext.url": "ext::{} %S"},
     "insteadOf": {"remote.instead.url": "x://{}", "url.ext::.insteadOf": "x://"},

@@ -39,6 +39,7 @@ from muster.model.kinds import (
     TAINT_POLICY,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
+    WAIVER,
     Kind,
     kind_of,
 )
@@ -65,7 +66,7 @@ _FOLDERS: Final = {
     REMEDY: "remedies", MANAGED_CLUSTER_SET: "sets", MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
     MULTI_CLUSTER_INGRESS: "ingresses", RESOURCE_BINDING: "bindings", PLACEMENT: "placements",
     PLACEMENT_DECISION: "placements/decisions", CLUSTER_CLAIM: "pools/claims", CLUSTER_IMAGE_SET: "pools/images",
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations", WAIVER: "waivers",
 }  # fmt: skip
 
 
