@@ -274,6 +274,7 @@ randoms = st.randoms(use_true_random=False)
 SETTINGS = settings(max_examples=150, derandomize=True, deadline=None)
 
 
+@pytest.mark.given_many
 @SETTINGS
 @given(mappings.filter(bool), randoms, trees, st.data())
 def test_setting_changes_nothing_else(tree: dict[str, Tree], random: Random, value: Tree, data: st.DataObject) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from muster.acts.reconcile import reconcile
 from muster.gitio.repository import open_repository
 from tests.decide.pools.simulator import World
@@ -39,6 +41,7 @@ class GitWorld(World):
         return {path: (root / path).read_text(encoding="utf-8") for path in tracked}
 
 
+@pytest.mark.given_many
 def test_invariants_hold_over_a_real_repository(tmp_path: Path) -> None:
     world = GitWorld(7, {"size": 2, "runningCount": 1, "powerstateTransitionToRunningTimeout": "15m"})
     world.repo = new_repository(tmp_path / "fleet")
