@@ -1,9 +1,12 @@
 """Running git: which git, in which environment, for how long."""
 
 import os
+import signal
 import stat
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,3 +117,20 @@ def test_a_child_that_keeps_the_pipes_is_not_waited_for(repo: Repo, tmp_path: Pa
 def test_a_directory_that_is_gone_is_not_replaced_by_the_current_one(tmp_path: Path) -> None:
     git = Git(tmp_path / "gone", git_environ(tmp_path))
     assert git.line("rev-parse", "--git-dir") is None
+
+
+def test_an_interrupt_while_git_is_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when git runs already, and before anybody could end it."""
+    popen, started = subprocess.Popen, list[subprocess.Popen[bytes]]()
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        signal.raise_signal(signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr("git.cmd.safer_popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Git(tmp_path, dict(os.environ)).start("cat-file", "--batch")
+    (process,) = started
+    assert process.wait(10)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -7,14 +7,17 @@ speak of the hook's repository whatever directory it is started in.
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from signal import SIGKILL
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from muster.gitio.errors import RepositoryError, complaint, explain
@@ -78,18 +81,27 @@ class Git:
         removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
         unset = ["/usr/bin/env", *(word for name in removed for word in ("-u", name))] if removed else []
         driver, not_found = _driver()
+        kept: list[int] = []
         try:
             # `-C` and not the driver's working directory: where that is gone, the driver runs in the current one.
-            return driver().execute(
-                [*unset, "git", "-C", str(self.directory), *arguments],
-                istream=subprocess.PIPE,
-                as_process=True,
-                env=environ,
-                start_new_session=own_session,
-                pass_fds=self.inherited,
-            )
+            with _keeping_interrupts(kept):
+                process: Process = driver().execute(
+                    [*unset, "git", "-C", str(self.directory), *arguments],
+                    istream=subprocess.PIPE,
+                    as_process=True,
+                    env=environ,
+                    start_new_session=own_session,
+                    pass_fds=self.inherited,
+                )
         except (OSError, not_found) as error:
             raise _cannot_start(error) from error
+        try:
+            for number in kept:
+                signal.raise_signal(number)
+        except BaseException:
+            _end(process, group=own_session)
+            raise
+        return process
 
     def run(
         self,
@@ -229,6 +241,23 @@ def require_git(git: Git) -> None:
     if numbers < OLDEST_GIT:
         oldest = ".".join(map(str, OLDEST_GIT))
         raise RepositoryError(f"{' '.join(words)} is too old", f"muster needs git {oldest} or later")
+
+
+@contextmanager
+def _keeping_interrupts(kept: list[int]) -> Iterator[None]:
+    """Signals that would end this process are kept for later: a child that is just being started nobody would end."""
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, _: kept.append(number))
+        yield
+    finally:
+        for kind, handler in handlers.items():
+            signal.signal(kind, handler)
 
 
 @cache
