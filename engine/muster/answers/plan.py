@@ -1,15 +1,11 @@
 """A plan as data: what a reconcile at this instant would commit, or what a branch changes in it."""
 
-from collections.abc import Iterable
-
 from muster.answers.branch import Branch
-from muster.engine.change import Change
 from muster.engine.changes import summary
 from muster.engine.settled import Settled
-from muster.model.decision import Held
 from muster.model.times import format_time
 from muster.model.tree import Tree
-from muster.output.documents import object_document
+from muster.output.documents import change_document, held_document, object_document
 from muster.output.findings import finding_tree
 
 
@@ -20,7 +16,7 @@ def plan_document(settled: Settled) -> Tree:
         "now": format_time(run.now),
         "commit": run.commit,
         "summary": summary(settled.changes),
-        "changes": [_change(change) for change in settled.changes],
+        "changes": [change_document(change) for change in settled.changes],
         "files": settled.files,
         "held": run.held,
         "horizon": None if run.horizon is None else format_time(run.horizon),
@@ -41,28 +37,13 @@ def branch_document(found: Branch) -> Tree:
         "differing": told.differing,
         "removed": [object_document(id_) for id_ in told.removed],
         "added": [object_document(id_) for id_ in told.added],
-        "changes": [_change(change) for change in told.changes],
+        "changes": [change_document(change) for change in told.changes],
         "placements": [
             {"object": object_document(id_), "before": before, "after": after}
             for id_, (before, after) in sorted((told.sizes or {}).items())
         ],
-        "held": _held(told.held),
-        "released": _held(told.released),
+        "held": [held_document(held) for held in told.held],
+        "released": [held_document(held) for held in told.released],
         "found": [finding_tree(one) for one in told.found],
         "mended": [finding_tree(one) for one in told.mended],
-    }
-
-
-def _held(held: Iterable[Held]) -> list[Tree]:
-    return [{"object": object_document(one.object), "effect": one.effect, "reason": one.reason} for one in held]
-
-
-def _change(change: Change) -> Tree:
-    return {
-        "object": object_document(change.object),
-        "field": change.field,
-        "before": change.before,
-        "after": change.after,
-        "note": change.note,
-        "rule": change.source,
     }

@@ -16,7 +16,7 @@ from muster.gitio.errors import explain
 from muster.gitio.lentindex import LentIndex
 from muster.gitio.outcomes import Refused
 from muster.gitio.process import Git
-from muster.gitio.treechanges import TreeChange, changes_between, entries_of_index
+from muster.gitio.treechanges import TreeChange, changes_between, entries_of_index, folders_of
 
 # Everything in the user's configuration that would make it something else.
 _PLAIN: Final = ("-c", "submodule.recurse=false")
@@ -39,7 +39,7 @@ def obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
     git = lent.git
     git.run(*_PLAIN, "update-index", "-q", "--refresh")
     changes = changes_between(git, old, new)
-    if not_run(git) and (filters := not_run(git) & _filters(git, (change.path for change in changes))):
+    if (off := not_run(git)) and (filters := off & _filters(git, (change.path for change in changes))):
         named = ", ".join(sorted(filters))
         return Refused(
             (), f"the git filter {named} is configured in the repository itself, and so is not run",
@@ -71,7 +71,7 @@ def _meets_something(tree: Path, changes: Sequence[TreeChange]) -> bool:
         if change.old is None:
             if os.path.lexists(root + change.path):
                 return True
-            folders.update(_folders(change.path))
+            folders.update(folders_of(change.path))
     return any(_is_no_folder(root + folder) for folder in folders)
 
 
@@ -92,7 +92,7 @@ def _in_the_way(git: Git, changes: Sequence[TreeChange]) -> tuple[str, ...]:
             continue
         if new is not None and os.path.lexists(root + path) and not _only_goes(root, path, going):
             found.add(path)
-        found.update(folder for folder in _folders(path) if folder not in going and _is_no_folder(root + folder))
+        found.update(folder for folder in folders_of(path) if folder not in going and _is_no_folder(root + folder))
     return tuple(sorted(map(os.fsdecode, found)))
 
 
@@ -109,11 +109,6 @@ def _is_no_folder(full: bytes) -> bool:
         return not stat.S_ISDIR(os.lstat(full).st_mode)
     except OSError:
         return False
-
-
-def _folders(path: bytes) -> list[bytes]:
-    parts = path.split(b"/")
-    return [b"/".join(parts[:number]) for number in range(1, len(parts))]
 
 
 def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:

@@ -31,7 +31,7 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> tuple[Pa
     no_index = {"GIT_INDEX_FILE": str(repository.git_dir / "muster-no-index")}
     listing = repository.git.output("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", before, new,
                                     env=no_index)  # fmt: skip
-    return tuple(sorted(_changes(listing.split(b"\0"))))
+    return tuple(sorted(_changes(listing)))
 
 
 def staged_changes(repository: Repository, commit: str | None) -> tuple[PathChange, ...]:
@@ -40,13 +40,20 @@ def staged_changes(repository: Repository, commit: str | None) -> tuple[PathChan
     index = {"GIT_INDEX_FILE": str(repository.staged_index)}
     listing = repository.git.output("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", before,
                                     env=index)  # fmt: skip
-    return tuple(sorted(_changes(listing.split(b"\0"))))
+    return tuple(sorted(_changes(listing)))
 
 
-def _changes(fields: list[bytes]) -> Iterator[PathChange]:
+def raw_changes(listing: bytes) -> Iterator[tuple[bytes, tuple[str, str], tuple[str, str]]]:
+    """Yield path, modes and object ids, the old ones first, of what `--raw -z --no-renames` lists."""
+    fields = listing.split(b"\0")
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         was, is_, old, new, _ = head.decode().split()
-        yield PathChange(decode(path)[0], _oid(old), _oid(new), (was.removeprefix(":"), is_))
+        yield path, (was.removeprefix(":"), is_), (old, new)
+
+
+def _changes(listing: bytes) -> Iterator[PathChange]:
+    for path, modes, (old, new) in raw_changes(listing):
+        yield PathChange(decode(path)[0], _oid(old), _oid(new), modes)
 
 
 def _oid(text: str) -> str | None:

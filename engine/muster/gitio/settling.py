@@ -8,7 +8,7 @@ tree's HEAD has, wherever that is by now. Whatever else lies there is a person's
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.lentindex import LentIndex
 from muster.gitio.process import Git
 from muster.gitio.stored import Stored
-from muster.gitio.treechanges import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index
+from muster.gitio.treechanges import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
 
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
@@ -127,7 +127,7 @@ class _Files:
 
 def _file_at(root: bytes, path: bytes) -> _Found | None:
     """What lies at a path; None where nothing does. OSError where it is nothing that git writes."""
-    for folder in reversed(list(_folders(path))):
+    for folder in reversed(list(folders_of(path))):
         try:
             mode = os.lstat(root + b"/" + folder).st_mode
         except FileNotFoundError:
@@ -153,15 +153,8 @@ def _remove(root: bytes, path: bytes) -> None:
     """Remove a file, and the folders that are empty then."""
     os.unlink(root + b"/" + path)  # noqa: PTH108
     with suppress(OSError):
-        for folder in _folders(path):
+        for folder in folders_of(path):
             os.rmdir(root + b"/" + folder)  # noqa: PTH106
-
-
-def _folders(path: bytes) -> Iterator[bytes]:
-    """The folders that a path lies in, the innermost first."""
-    while b"/" in path:
-        path = path.rpartition(b"/")[0]
-        yield path
 
 
 def _listed(records: list[bytes]) -> bytes:

@@ -1,12 +1,11 @@
 """What differs between two commits as a work tree sees it: paths as bytes, modes, and the entries of an index."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from muster.gitio.changes import raw_changes
 from muster.gitio.process import Git
-
-#: So many paths are asked for with one command line.
-_AT_ONCE: Final = 400
+from muster.gitio.trees import list_paths
 
 
 class Blob(NamedTuple):
@@ -31,41 +30,34 @@ Entries: TypeAlias = Mapping[bytes, Blob | None]
 def changes_between(git: Git, old: str, new: str) -> list[TreeChange]:
     """Return what differs from commit `old` to `new`, by path. Renames are two changes."""
     listing = git.output("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
-    fields = listing.split(b"\0")
-    found = []
-    for head, path in zip(fields[0::2], fields[1::2], strict=False):
-        was, is_, before, after, _ = head.decode().split()
-        found.append(TreeChange(path, _blob(was.removeprefix(":"), before), _blob(is_, after)))
+    found = (
+        TreeChange(path, _blob(was, before), _blob(is_, after))
+        for path, (was, is_), (before, after) in raw_changes(listing)
+    )
     return sorted(found)
 
 
 def entries_of_index(git: Git) -> Entries:
     """Return the entries of git's index."""
     found: dict[bytes, Blob | None] = {}
-    for head, path in _records(git.output("ls-files", "--stage", "-z")):
-        mode, oid, stage = head.split()
-        found[path] = Blob(mode, oid) if stage == "0" else None
+    for record in git.output("ls-files", "--stage", "-z").split(b"\0"):
+        if record:
+            head, _, path = record.partition(b"\t")
+            mode, oid, stage = head.decode().split()
+            found[path] = Blob(mode, oid) if stage == "0" else None
     return found
 
 
 def entries_of_commit(git: Git, commit: str, paths: Iterable[bytes]) -> Mapping[bytes, Blob]:
     """Return what a commit has at some paths."""
-    wanted = sorted(set(paths))
-    found = {}
-    for start in range(0, len(wanted), _AT_ONCE):
-        named = [path.decode("utf-8", "surrogateescape") for path in wanted[start : start + _AT_ONCE]]
-        for head, path in _records(git.output("ls-tree", "-z", "--full-tree", commit, "--", *named)):
-            mode, kind, oid = head.split()
-            if kind != "tree":
-                found[path] = Blob(mode, oid)
-    return found
+    return {entry.path: Blob(entry.mode.decode(), entry.oid) for entry in list_paths(git, commit, sorted(set(paths)))}
 
 
-def _records(listing: bytes) -> Iterator[tuple[str, bytes]]:
-    for record in listing.split(b"\0"):
-        if record:
-            head, _, path = record.partition(b"\t")
-            yield head.decode(), path
+def folders_of(path: bytes) -> Iterator[bytes]:
+    """Yield the folders that a path lies in, the innermost first."""
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
 
 
 def _blob(mode: str, oid: str) -> Blob | None:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from muster.gitio.entries import SUBMODULE, Entry
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
+from muster.gitio.process import Git
 from muster.gitio.repository import Repository
 
 #: So many paths are asked for with one command line.
@@ -33,7 +34,7 @@ def find_entries(repository: Repository, objects: Objects, commit: str, paths: I
     try:
         found = _walk(objects, commit, named, id_bytes=32 if repository.object_format == "sha256" else 20)
     except (UnreadableError, ValueError):  # a tree that is lost, odd or too large: git itself says what is to be said
-        yield from _listed(repository, commit, named)
+        yield from list_paths(repository.git, commit, named)
         return
     blobs = [oid for mode, oid in found.values() if mode != SUBMODULE]
     sizes = dict(zip(blobs, objects.sizes(blobs), strict=True))
@@ -82,11 +83,13 @@ def _children(tree: bytes, names: Collection[bytes], id_bytes: int) -> Iterator[
             yield name, mode, tree[stop + 1 : at].hex()
 
 
-def _listed(repository: Repository, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:
+def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:
+    """Yield those of some paths that are in the commit's tree, and no directories, by git's own looking."""
     for start in range(0, len(paths), AT_ONCE):
         named = paths[start : start + AT_ONCE]
-        listing = repository.git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *map(os.fsdecode, named))
-        yield from (entry for entry in _entries(listing) if entry.path in named and entry.mode != _DIRECTORY_LISTED)
+        listing = git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *map(os.fsdecode, named))
+        asked = frozenset(named)  # of a directory that is asked for with a slash, git lists what is in it
+        yield from (entry for entry in _entries(listing) if entry.path in asked and entry.mode != _DIRECTORY_LISTED)
 
 
 def _entries(listing: bytes) -> Iterator[Entry]:

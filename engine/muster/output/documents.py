@@ -2,10 +2,15 @@
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from muster.model.ids import ObjectId
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
+
+if TYPE_CHECKING:
+    from muster.engine.change import Change
+    from muster.model.decision import Held
 
 
 def yaml_stream(trees: Iterable[Tree]) -> str:
@@ -16,6 +21,23 @@ def yaml_stream(trees: Iterable[Tree]) -> str:
 def object_document(id_: ObjectId) -> dict[str, Tree]:
     """Return how documents name an object."""
     return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+
+
+def change_document(change: "Change") -> Tree:
+    """Return a change, with the rule behind it."""
+    return {
+        "object": object_document(change.object),
+        "field": change.field,
+        "before": change.before,
+        "after": change.after,
+        "note": change.note,
+        "rule": change.source,
+    }
+
+
+def held_document(held: "Held") -> Tree:
+    """Return an effect that a budget holds back."""
+    return {"object": object_document(held.object), "effect": held.effect, "reason": held.reason}
 
 
 def json_text(tree: Tree) -> str:

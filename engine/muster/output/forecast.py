@@ -8,7 +8,7 @@ from muster.engine.moment import Moment
 from muster.model.printable import printable
 from muster.model.times import format_duration, format_time
 from muster.model.tree import Tree
-from muster.output.documents import object_document
+from muster.output.documents import change_document, held_document, object_document
 
 
 def moment_text(moment: Moment, now: datetime) -> str:
@@ -37,21 +37,8 @@ def moment_document(moment: Moment) -> Tree:
     return {
         "at": format_time(moment.at),
         "summary": summary(moment.changes),
-        "changes": [
-            {
-                "object": object_document(change.object),
-                "field": change.field,
-                "before": change.before,
-                "after": change.after,
-                "note": change.note,
-                "rule": change.source,
-            }
-            for change in moment.changes
-        ],
-        "held": [
-            {"object": object_document(held.object), "effect": held.effect, "reason": held.reason}
-            for held in moment.held
-        ],
+        "changes": [change_document(change) for change in moment.changes],
+        "held": [held_document(held) for held in moment.held],
         "released": [{"object": object_document(id_), "effect": effect} for id_, effect in moment.released],
         "pulses": [
             {"object": object_document(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses
