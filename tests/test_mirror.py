@@ -100,7 +100,7 @@ THROUGH = {
         "decide/test_pipeline.py": "context",
         "decide/wishes/test_stage.py": "wish",
         "e2e/test_derived_files.py": "render",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "agentsettings hearing",
         "scenarios/test_scenarios.py": (  # fleets at a few instants, and what is derived: YAML tables
             "add_ons conditions doubt durations finalizing generations grounds incarnations registration remedies "
             "removal requests taint_keys taint_policies taints traffic wishes/latches wishes/taints"
@@ -129,7 +129,7 @@ THROUGH = {
         "decide/test_faults.py": "faults",
         "decide/test_settings.py": "settings",
         "decide/test_sets.py": "sets",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "agentsettings hearing",
         "engine/test_warm.py": "beyond",
         "fleet/test_agents.py": "agent_fields agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
@@ -149,8 +149,9 @@ THROUGH = {
         "acts/test_landing.py": "rewritten",  # what is built on where a remote has dropped what it had
         "commands/test_history.py": "filelog",
         "commands/test_import.py": "ignoring",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "agentsettings hearing",
         "e2e/test_work_trees.py": "stored",  # git's filters and line ends, in every form of a checkout
+        "gitio/test_agentfetch.py": "quarantine refusals",  # what is fetched, and what is not
         "gitio/test_commit.py": "bringing outcomes",  # a branch and its work tree move together
         "gitio/test_recovery.py": "journal lentindex settling treechanges",  # what is left is read by who recovers
     },

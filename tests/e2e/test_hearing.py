@@ -4,6 +4,7 @@ A hub that agents push to, and every way in which CI and people come to have a c
 """
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -399,3 +400,30 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
     assert (
         "ManagedCluster/s spoke through agents/s at the last run, and that ref is gone: nothing else declares it" in err
     )
+
+
+def settings(agents: str) -> str:
+    return f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: f}}\nspec: {{agents: {{{agents}}}}}\n"
+
+
+@pytest.mark.parametrize("path", ["fleet.yaml", "settings/all.yaml"])
+def test_an_agent_that_says_too_much_costs_itself_its_word(hub: Hub, muster: Run, path: str) -> None:
+    """What it said before goes on counting, wherever the settings lie; everybody else is heard."""
+    person = hub.clone("person-too")
+    person.commit({path: settings("maxBytes: 4096, maxFiles: 4")})
+    person.git("push", "--quiet", "origin", "main")
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
+    hub.beat("b", LATER)
+    hub.beat("c", LATER)
+    many = {f"{number}.yaml": "a: 1\n" for number in range(5)}
+    hub.repo.commit_to("refs/heads/agents/a", {"lease.yaml": lease("a", LATER), **many}, date=LATER)
+    hub.repo.commit_to(
+        "refs/heads/agents/c", {"lease.yaml": lease("c", LATER), "core": os.urandom(200_000)}, date=LATER
+    )
+    code, _, err = muster("reconcile", "--repo", person.path, "--push", "--now", LATER)
+    assert code == exits.FINE
+    said = [line for line in err.splitlines() if "MUS131" in line]
+    assert ["more than 4 files" in line for line in said] == [True, False]
+    assert "goes on counting" in said[1]
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "2 clusters Unknown"
+    assert muster("get", "clusters", "--repo", person.path, "--now", LATER)[0] == exits.FINE

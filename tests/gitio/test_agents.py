@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.agents import MAX_DEPTH, MAX_ENTRIES, agent_refs
+from muster.gitio.agents import MAX_DEPTH, agent_refs
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, open_repository
 from muster.gitio.snapshot import CommitSnapshot
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import DEFAULT_LIMITS, Skipped
 from tests.support.git import Repo, clone, new_repository
 
 
@@ -165,15 +165,15 @@ def test_a_broken_ref_is_left_out(repo: Repo, content: str) -> None:
 
 
 def test_a_ref_with_too_many_files_or_directories_is_left_out(repo: Repo) -> None:
-    repo.commit_to("refs/heads/agents/good", {f"{n}.yaml": "a: 1\n" for n in range(MAX_ENTRIES)})
-    repo.commit_to("refs/heads/agents/many", {f"{n}.yaml": "a: 1\n" for n in range(MAX_ENTRIES + 1)})
+    repo.commit_to("refs/heads/agents/good", {f"{n}.yaml": "a: 1\n" for n in range(DEFAULT_LIMITS.max_files)})
+    repo.commit_to("refs/heads/agents/many", {f"{n}.yaml": "a: 1\n" for n in range(DEFAULT_LIMITS.max_files + 1)})
     repo.commit_to("refs/heads/agents/deep", {"d/" * (MAX_DEPTH + 1) + "a.yaml": "a: 1\n"})
     repo.commit_to("refs/heads/agents/fits", {"d/" * MAX_DEPTH + "a.yaml": "a: 1\n"})
     files, skipped = read(repo)
     assert {label.partition(":")[0] for label in files} == {"agents/good", "agents/fits"}
     assert [(one.ref, one.path, one.reason) for one in skipped] == [
-        ("agents/deep", "", "too-large"),
-        ("agents/many", "", "too-large"),
+        ("agents/deep", "", "over-limit"),
+        ("agents/many", "", "over-limit"),
     ]
 
 
@@ -187,7 +187,7 @@ def test_a_tree_that_unfolds_without_end_is_left_out(repo: Repo) -> None:
     repo.commit_to("refs/heads/agents/good", {"lease.yaml": "a: 1\n"})
     files, [skipped] = read(repo)
     assert files == {"agents/good:lease.yaml": b"a: 1\n"}
-    assert (skipped.ref, skipped.reason) == ("agents/bomb", "too-large")
+    assert (skipped.ref, skipped.reason) == ("agents/bomb", "over-limit")
 
 
 def test_files_that_cannot_be_read_cost_only_themselves(repo: Repo) -> None:

@@ -21,7 +21,7 @@ def repo(tmp_path: Path) -> Repo:
     made.write("staged.yaml", "s: 1\n")
     made.git("add", "--all")
     made.write("a.yaml", "a: 2\n")
-    made.commit_to("refs/heads/agents/c1", {"lease.yaml": "l: 1\n", "huge.yaml": b"x" * 9_000_000})
+    made.commit_to("refs/heads/agents/c1", {"lease.yaml": "l: 1\n", "huge.yaml": b"x" * 2_000_000})
     return made
 
 

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
-from muster.gitio.push import fetch, push, push_ref, remote_tip, scratch_repository, tracking
+from muster.gitio.push import fetch, push, push_ref, remote_tip, scratch_repository
 from muster.gitio.repository import Repository, open_repository, resolve
 from muster.gitio.retry import attempts, jittered
 from muster.gitio.rootref import NOTHING, RootRef, Standing
-from muster.gitio.snapshot import CommitSnapshot
 from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
 
@@ -187,36 +185,6 @@ def test_nothing_prompts(here: Repo, tmp_path: Path) -> None:
     assert "SSH_ASKPASS=" in said
     assert any("-oBatchMode=yes" in line and "localhost" in line for line in said)
     assert "tty" not in said
-
-
-def test_fetches_the_branch_and_the_agents_and_forgets_agents_that_left(here: Repo, remote: Repo) -> None:
-    remote.commit_to("refs/heads/agents/a", {"lease.yaml": "a: 1\n"})
-    remote.commit_to("refs/heads/agents/eu-b", {"lease.yaml": "b: 1\n"})
-    repository = opened(here)
-    before = here.git("config", "--list", "--local")
-    assert fetch(repository, remote="origin", branch="main") == remote.tip("main")
-    assert [ref.short for ref in agent_refs(repository)] == ["origin/agents/a", "origin/agents/eu-b"]
-    remote.git("update-ref", "-d", "refs/heads/agents/a")
-    remote.commit_to("refs/heads/agents/a/below", {"lease.yaml": "a: 1\n"})  # stands where a branch stood
-    remote.commit_to("refs/heads/agents/eu-b", {"lease.yaml": "b: 2\n"})
-    fetch(repository, remote="origin", branch="main")
-    with CommitSnapshot(repository, resolve(repository, "origin/main"), agent_refs(repository)) as snapshot:
-        assert {file.label: file.read() for file in snapshot.files()} == {
-            "a.yaml": b"a: 1\n",
-            "origin/agents/eu-b:lease.yaml": b"b: 2\n",
-        }
-    assert here.git("config", "--list", "--local") == before
-    assert not (here.path / ".git/FETCH_HEAD").exists()
-
-
-def test_agents_of_another_repository_are_found_beside_the_own_ones(here: Repo, tmp_path: Path) -> None:
-    leases = new_repository(tmp_path / "leases.git", bare=True)
-    leases.commit_to("refs/heads/agents/z", {"lease.yaml": "z: 1\n"})
-    repository = opened(here)
-    assert fetch(repository, remote=str(leases.path), branch=None) is None
-    [ref] = agent_refs(repository)
-    assert ref.cluster == "z"
-    assert ref.name.startswith(tracking(repository, str(leases.path)))
 
 
 def test_an_agent_without_a_clone_renews_its_ref(remote: Repo) -> None:

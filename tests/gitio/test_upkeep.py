@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.push import fetch_agents
+from muster.gitio.agentfetch import fetch_agents
 from muster.gitio.repository import open_repository
 from muster.gitio.stored import blob_id
 from muster.gitio.upkeep import tidy

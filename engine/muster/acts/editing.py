@@ -149,7 +149,7 @@ def commit_edit(
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
-        heard = hear_at(repository, tips.base, READER, asked=remote)
+        heard = hear_at(repository, tips.base, READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
             draft = Draft(check_snapshot(snapshot), agents_of(snapshot))
             change(draft)

@@ -20,7 +20,6 @@ from muster.engine.question import Question
 from muster.engine.state import State
 from muster.engine.warm import answer
 from muster.fleet.faults import of_stage
-from muster.gitio.agents import agent_refs
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
@@ -116,11 +115,10 @@ class _Attempt:
     def make(self, attempt: int) -> Reconciled | None:
         """Evaluate and land once; None where the branch moved meanwhile."""
         repository, remote = self.repository, self.remote
-        before = frozenset(ref.cluster for ref in agent_refs(repository)) if remote else frozenset()
         tips = find_tips(repository, self.branch, remote)
         base = tips.base
         doing("listening to agents")
-        heard = hear_at(repository, base, self.ears, asked=remote, before=before)
+        heard = hear_at(repository, base, self.ears, first=remote)
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
         else:

@@ -4,7 +4,6 @@
 through refs could not be heard: what is not heard would look like silence, and silence makes clusters Unknown.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -39,12 +38,10 @@ READER = Ears(limit_seconds=30.0)
 WRITER = Ears(news=True)
 
 
-def hear_at(
-    repository: Repository, commit: str | None, ears: Ears, *, asked: str | None = None, before: Collection[str] = ()
-) -> Heard:
+def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: str | None = None) -> Heard:
     """Return the agents' refs with which a commit is evaluated (None: an unborn branch), fetched as `ears` say.
 
-    `asked` is a remote whose agents' refs have been fetched just now, `before` whose refs were here before that.
+    `first` is the remote that is asked before all others, by name or URL.
     RepositoryError where news are needed and a remote does not answer.
     """
 
@@ -52,9 +49,9 @@ def hear_at(
         return recorded_at(repository, commit) if commit else frozenset()
 
     if ears.ask:
-        heard = listen(repository, recorded, asked=asked, before=before, limit_seconds=ears.limit_seconds)
+        heard = listen(repository, recorded, revision=commit or "HEAD", first=first, limit_seconds=ears.limit_seconds)
     else:
-        heard = here(repository)
+        heard = here(repository, commit or "HEAD")
     if heard.stale and ears.news:
         raise RepositoryError(
             f"the agents' refs here are copies and may be old: {heard.trouble}",

@@ -212,7 +212,7 @@ def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
         if before.keys() - now.keys():
             raise WholeNeeded("an agent's ref is gone")
         spoke = [ref for ref in asked.refs if before.get(ref.name) != now[ref.name]]
-        if any(ref.refused or not ref.cluster for ref in spoke):
+        if any(ref.refused or ref.unread or not ref.cluster for ref in spoke) or _had_unread(before, spoke):
             raise WholeNeeded("a ref that does not count has changed")
         names = frozenset(ref.cluster for ref in spoke)
         homes |= state.of_refs(ref.short for ref in spoke) | state.of_names(names)
@@ -221,7 +221,12 @@ def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
 
 def tips_of(asked: Asked) -> list[Tree]:
     """The agents' refs as they were heard."""
-    return [[ref.name, ref.commit, list(ref.refused)] for ref in asked.refs]
+    return [[ref.name, ref.commit, list(ref.refused), ref.unread] for ref in asked.refs]
+
+
+def _had_unread(before: Mapping[str, Tree], spoke: "Iterable[AgentRef]") -> bool:
+    """Whether some of the refs could not be fetched before."""
+    return any(ref.name in before and before[ref.name][-1] for ref in spoke)
 
 
 def default_home(id_: ObjectId) -> str:

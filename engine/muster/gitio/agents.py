@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
@@ -18,12 +18,12 @@ from muster.gitio.entries import LINK, SUBMODULE, describe_link
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
+from muster.gitio.refusals import refusals
 from muster.gitio.repository import Repository
 from muster.model.agentref import misplaced, resembles, short_name, speaks_for
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import AgentLimits, Skipped
 from muster.model.source import SourceFile
 
-MAX_ENTRIES: Final = 1000  # files and directories of one ref: an agent reports about one cluster
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
 _TREE: Final = b"40000"
@@ -41,12 +41,14 @@ class AgentRef:
     """One agent's ref, or one whose name only resembles an agent's.
 
     `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
-    ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts.
+    ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts. `unread` says why it was
+    not fetched as it stands at the remote now: `commit` is then what was fetched of it before, empty for nothing.
     """
 
     name: str
     commit: str
     refused: tuple[str, str] | tuple[()] = ()
+    unread: str = ""
 
     @property
     def cluster(self) -> str:
@@ -72,11 +74,13 @@ def agent_refs(repository: Repository, present: datetime | None = None) -> tuple
     for record in os.fsdecode(done.stdout).splitlines():
         commit, _, name = record.partition(" ")
         listed.append((commit, name))
+    unfetched = refusals(repository)
+    listed += [("", name) for name in unfetched.keys() - {name for _, name in listed}]
     refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
     for commit, name in listed:
         if not resembles(name):
             continue
-        ref = AgentRef(name, commit)
+        ref = AgentRef(name, commit, unread=unfetched[name].why if name in unfetched else "")
         if not ref.cluster:
             where = "misplaced" if misplaced(name) else "no-cluster"
             refs.append(AgentRef(name, commit, (where, ref.short)))
@@ -102,17 +106,17 @@ def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> It
     yield chosen
     for ref in sorted(ahead - {chosen}, key=lambda ref: ref.name):
         if chosen not in ahead and ref.commit != chosen.commit:
-            yield AgentRef(ref.name, ref.commit, ("dated-ahead", chosen.short))
+            yield replace(ref, refused=("dated-ahead", chosen.short))
 
 
 class AgentFiles:
     """The data files of agent refs. What cannot be read is in `skipped`, complete from the start."""
 
-    def __init__(self, objects: Objects, refs: Sequence[AgentRef]) -> None:
-        """List the trees of `refs`; contents are read later."""
-        self._objects = objects
+    def __init__(self, objects: Objects, refs: Sequence[AgentRef], limits: AgentLimits) -> None:
+        """List the trees of `refs`; contents are read later. A ref that holds more than `limits` is left out."""
+        self._objects, self._limits = objects, limits
         self._skipped: list[Skipped] = []
-        found = sorted(self._walk(self._roots(refs)), key=lambda one: (one.ref, one.path))
+        found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
         self._chosen = list(self._readable(found))
 
     @property
@@ -131,6 +135,9 @@ class AgentFiles:
         for ref in refs:
             if ref.refused:
                 self._refuse(ref.short, *ref.refused)
+            elif ref.unread:
+                kept = "; what it held before goes on counting" if ref.commit else ""
+                self._refuse(ref.short, "over-limit", ref.unread + kept)
             elif not ref.commit:
                 self._refuse(ref.short, "unreadable", "git calls the ref broken")
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
@@ -155,25 +162,41 @@ class AgentFiles:
                     refused[directory.ref] = ("unreadable", f"directory {printable(directory.path) or '/'}: {error}")
                     continue
                 entries[directory.ref] += len(children)
-                if entries[directory.ref] > MAX_ENTRIES:
-                    refused[directory.ref] = ("too-large", f"more than {MAX_ENTRIES} files and directories")
+                if entries[directory.ref] > self._limits.max_files:
+                    refused[directory.ref] = ("over-limit", f"more than {self._limits.max_files} files and directories")
                 below.extend(one for one in children if one.mode == _TREE)
                 files.extend(one for one in children if one.mode != _TREE)
             level = [one for one in below if one.ref not in refused]
         for one in level:
-            refused[one.ref] = ("too-large", f"directories nested deeper than {MAX_DEPTH}")
+            refused[one.ref] = ("over-limit", f"directories nested deeper than {MAX_DEPTH}")
         for ref, reason in refused.items():
             self._refuse(ref, *reason)
         return [one for one in files if one.ref not in refused]
 
+    def _within(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
+        """Yield the files, with their sizes, of the refs whose files are not too much together."""
+        files = [one for one in found if one.mode != SUBMODULE]
+        sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
+        sized = [one._replace(size=size) for one, size in sizes]
+        together: Counter[str] = Counter()
+        for one in sized:
+            together[one.ref] += one.size or 0
+        over = {ref: size for ref, size in together.items() if size > self._limits.max_bytes}
+        for ref, size in over.items():
+            self._refuse(ref, "over-limit", f"{size} bytes, more than {self._limits.max_bytes}")
+        elsewhere = (one for one in found if one.mode == SUBMODULE)
+        return (one for one in (*sized, *elsewhere) if one.ref not in over)
+
     def _readable(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
-        candidates = [one for one in found if self._is_candidate(one)]
-        for one, size in zip(candidates, self._objects.sizes([one.oid for one in candidates]), strict=True):
+        for one in found:
+            if not self._is_candidate(one):
+                continue
             path = one.path.decode()
-            if size is None:
+            if one.size is None:
                 self._skipped.append(Skipped(path, "unreadable", f"the repository has lost object {one.oid}", one.ref))
-            elif size > MAX_BLOB_BYTES:
-                self._skipped.append(Skipped(path, "too-large", f"{size} bytes, more than {MAX_BLOB_BYTES}", one.ref))
+            elif one.size > MAX_BLOB_BYTES:
+                detail = f"{one.size} bytes, more than {MAX_BLOB_BYTES}"
+                self._skipped.append(Skipped(path, "too-large", detail, one.ref))
             else:
                 yield one
 
@@ -202,12 +225,14 @@ class AgentFiles:
 
 
 class _Found(NamedTuple):
-    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it."""
+    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
+    None where it is not known, or the repository has lost it."""
 
     ref: str
     path: bytes
     mode: bytes
     oid: str
+    size: int | None = None
 
 
 def _parse_tree(directory: _Found, answer: GitObject | UnreadableError) -> Iterator[_Found]:

@@ -68,7 +68,7 @@ class BesideAgents:
         """Yield the data files: those below by path, then the agents' by ref and path."""
         yield from self._below.files()
         if self._heard.refs:
-            agents = AgentFiles(self._objects, self._heard.refs)
+            agents = AgentFiles(self._objects, self._heard.refs, self._heard.agents.limits)
             self._skipped = agents.skipped
             yield from agents.files()
 

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from muster.gitio.agentfetch import fetch_agents
 from muster.gitio.agents import AgentRef, agent_refs
+from muster.gitio.agentsettings import agent_limits
 from muster.gitio.config import remotes, upstream
 from muster.gitio.errors import LockedError, RepositoryError
-from muster.gitio.push import LIMIT_SECONDS, fetch_agents, tracking
+from muster.gitio.push import LIMIT_SECONDS, tracking
 from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, current_branch
-from muster.model.snapshot import Agents
+from muster.model.snapshot import AgentLimits, Agents
 
 _RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
 _PLACES: Final = ("derived/managedclusters", "derived/clusters")
@@ -45,18 +47,18 @@ class Heard:
     trouble: str = ""
 
 
-def here(repository: Repository) -> Heard:
-    """Return what can be heard without asking anybody."""
-    refs = agent_refs(repository)
-    return Heard(refs, Agents(_clusters(refs), asked=not remotes(repository)))
+def here(repository: Repository, revision: str = "HEAD") -> Heard:
+    """Return what can be heard without asking anybody, by the settings of a revision."""
+    refs, limits = agent_refs(repository), agent_limits(repository, revision)
+    return Heard(refs, Agents(_clusters(refs), asked=not remotes(repository), limits=limits))
 
 
 def listen(
     repository: Repository,
     recorded: Callable[[], Collection[str]],
     *,
-    asked: str | None = None,
-    before: Collection[str] = (),
+    revision: str = "HEAD",
+    first: str | None = None,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Heard:
     """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
@@ -65,25 +67,24 @@ def listen(
     Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
     refs are missing.
 
-    `recorded` gives the clusters whose refs counted at the last run. `asked` is a remote from which agents' refs have
-    just been fetched, and `before` the clusters that had refs here before that.
+    `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
+    `first` is the remote that is asked before all others, by name or URL.
     """
-    refs, known = agent_refs(repository), remotes(repository)
-    had = {*before, *_clusters(refs)}
-    if orphans := _orphans(repository, refs, asked):
-        return Heard(refs, Agents(_clusters(refs)), afar=True, stale=True, trouble=f"nobody knows any more of which "
+    refs, known, limits = agent_refs(repository), remotes(repository), agent_limits(repository, revision)
+    had = _clusters(refs)
+    if orphans := _orphans(repository, refs, first):
+        return Heard(refs, Agents(had, limits=limits), afar=True, stale=True, trouble=f"nobody knows any more of which "
                      f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
-    if not known:
-        present = _clusters(refs)
-        return Heard(refs, Agents(present, asked=True, gone=frozenset(had - present)))
-    wanted, reached = frozenset(recorded()), asked is not None
-    sources, troubles, stale = _sources(repository, refs, known), list[str](), False
-    order = _in_order(repository, sources, known)
+    if not known and first is None:
+        return Heard(refs, Agents(had, asked=True, limits=limits))
+    wanted, reached = frozenset(recorded()), False
+    sources, troubles, stale = _sources(repository, refs, known, first), list[str](), False
+    order = list(dict.fromkeys((*([first] if first else []), *_in_order(repository, sources, known))))
     for remote in order:
-        if remote == asked or not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
+        if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
             continue
         try:
-            _fetch(repository, remote, limit_seconds)
+            _fetch(repository, remote, limits, limit_seconds)
             reached = True
         except RepositoryError as error:
             troubles.append(
@@ -93,7 +94,8 @@ def listen(
         refs = agent_refs(repository)
     present = _clusters(refs)
     gone = frozenset(had - present) if reached else frozenset()
-    return Heard(refs, Agents(present, reached, gone), afar=True, stale=stale, trouble="; ".join(troubles))
+    agents = Agents(present, reached, gone, limits)
+    return Heard(refs, agents, afar=True, stale=stale, trouble="; ".join(troubles))
 
 
 def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
@@ -136,21 +138,23 @@ def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
     return frozenset(ref.cluster for ref in refs if ref.cluster and not ref.refused)
 
 
-def _orphans(repository: Repository, refs: Collection[AgentRef], asked: str | None) -> str:
-    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that was asked just now.
+def _orphans(repository: Repository, refs: Collection[AgentRef], first: str | None) -> str:
+    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that is asked `first`.
 
     Its repository cannot be asked for news. Empty where there is none.
     """
-    own = tracking(repository, asked) if asked is not None else "-"
+    own = tracking(repository, first) if first is not None else "-"
     copies = (ref.name for ref in refs if not ref.refused and ref.name.startswith(f"{_COPIES}url-"))
     return next((name for name in copies if not name.startswith(own)), "")
 
 
-def _sources(repository: Repository, refs: Collection[AgentRef], known: Collection[str]) -> set[str]:
-    """The configured remotes of which refs here are copies."""
+def _sources(repository: Repository, refs: Collection[AgentRef], known: Collection[str], first: str | None) -> set[str]:
+    """The remotes of which refs here are copies: those that are configured, and the one that is asked `first`."""
     named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
     mirrored = {remote for remote in known if refs and _is_mirror(repository, remote)}
-    return (named | mirrored) & set(known)
+    if first is not None and tracking(repository, first).removeprefix(_COPIES).rstrip("/") in named:
+        named.add(first)
+    return (named | mirrored) & {*known, first}
 
 
 def _in_order(repository: Repository, sources: Collection[str], known: Collection[str]) -> list[str]:
@@ -161,14 +165,14 @@ def _in_order(repository: Repository, sources: Collection[str], known: Collectio
     return [remote for remote in dict.fromkeys((*first, *sorted(known))) if remote in known]
 
 
-def _fetch(repository: Repository, remote: str, limit_seconds: float) -> None:
+def _fetch(repository: Repository, remote: str, limits: AgentLimits, limit_seconds: float) -> None:
     """Fetch agents' refs; once more where another process was at it, or dead, whose locks are in the way."""
     into = "refs/heads/" if _is_mirror(repository, remote) else None
     try:
-        fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
+        fetch_agents(repository, remote=remote, into=into, limits=limits, limit_seconds=limit_seconds)
     except LockedError:
         recover(repository)
-        fetch_agents(repository, remote=remote, into=into, limit_seconds=limit_seconds)
+        fetch_agents(repository, remote=remote, into=into, limits=limits, limit_seconds=limit_seconds)
 
 
 def _is_mirror(repository: Repository, remote: str) -> bool:

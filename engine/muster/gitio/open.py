@@ -30,7 +30,7 @@ def open_commit(repository: Repository, rev: str, heard: Heard | None = None) ->
     Nothing is fetched.
     """
     commit = resolve(repository, rev)
-    heard = heard or here(repository)
+    heard = heard or here(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 
 

@@ -49,6 +49,12 @@ LOCATION: Final = frozenset(
 # Where its objects are. A server's pre-receive hook sees what was pushed only through these.
 OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
 
+#: In what POSIX counts the size of files.
+BLOCK: Final = 512
+# The signal is ignored: writing then fails, and git says so. A shell, because a limit set here would count for all of
+# this process's threads until it is lifted again.
+_LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
+
 _LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
 _LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
 _LAST_SECONDS: Final = 1.0  # for a process to end by itself
@@ -65,11 +71,13 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git in one directory with one environment. Its processes inherit the file descriptors `inherited`."""
+    """git in one directory with one environment. Its processes inherit the file descriptors `inherited`, and write no
+    file larger than `file_bytes`, where that is given; it is a multiple of BLOCK."""
 
     directory: Path
     environ: Mapping[str, str] = field(repr=False)
     inherited: tuple[int, ...] = ()
+    file_bytes: int | None = None
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
         """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
@@ -80,13 +88,14 @@ class Git:
         environ = {**self.environ, **(env or {})}
         removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
         unset = ["/usr/bin/env", *(word for name in removed for word in ("-u", name))] if removed else []
+        limited = [] if self.file_bytes is None else ["/bin/sh", "-c", _LIMITED, str(self.file_bytes // BLOCK)]
         driver, not_found = _driver()
         kept: list[int] = []
         try:
             # `-C` and not the driver's working directory: where that is gone, the driver runs in the current one.
             with _keeping_interrupts(kept):
                 process: Process = driver().execute(
-                    [*unset, "git", "-C", str(self.directory), *arguments],
+                    [*limited, *unset, "git", "-C", str(self.directory), *arguments],
                     istream=subprocess.PIPE,
                     as_process=True,
                     env=environ,

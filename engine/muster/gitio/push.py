@@ -22,10 +22,10 @@ from muster.gitio.repository import Repository, open_repository, ref_tip
 
 _SHA256_DIGITS: Final = 64
 LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
-_AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has everything
+AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has everything
 
 # What would write or run anything beside the refs that are named is switched off.
-_FETCH: Final = (
+FETCH: Final = (
     *("-c", "core.logAllRefUpdates=false"),  # a log of agents' refs would hold on to every heartbeat
     *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
     "--refmap=",
@@ -45,43 +45,19 @@ def fetch(
     repository: Repository,
     *,
     remote: str,
-    branch: str | None,
-    agents: bool = True,
+    branch: str,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> str | None:
-    """Fetch `branch` of `remote` (None: no branch) and the agents' refs, and return the branch's commit there.
+    """Fetch `branch` of `remote`, to where `tracking` says, and return its commit there.
 
-    `remote` is a configured name, a URL or a path. Refs go where `tracking` says; agents' refs that are gone there are
-    removed here. RepositoryError where the remote cannot be read or has no such branch.
+    `remote` is a configured name, a URL or a path. RepositoryError where it cannot be read or has no such branch.
     """
     space = tracking(repository, remote)
-    refspecs = [f"+refs/heads/{branch}:{space}{branch}"] if branch else []
-    if agents:
-        refspecs.append(f"+refs/heads/agents/*:{space}agents/*")
-    done = _fetched(repository, space, _FETCH, remote, refspecs, limit_seconds)
+    refspec = f"+refs/heads/{branch}:{space}{branch}"
+    done = _fetched(repository, space, FETCH, remote, (refspec,), limit_seconds)
     if done.status:
         raise explain("fetch", done.stderr, done.status)
-    return ref_tip(repository, f"{space}{branch}") if branch else None
-
-
-def fetch_agents(
-    repository: Repository, *, remote: str, into: str | None = None, limit_seconds: float = LIMIT_SECONDS
-) -> None:
-    """Fetch the agents' refs of `remote` and nothing else; those that are gone there are removed here.
-
-    They go below the prefix `into`, or where `tracking` says. RepositoryError where the remote cannot be read.
-    """
-    # Agents' commits have no parents. In a clone that is shallow anyway no more is fetched of one that has; in a whole
-    # one a limit would cut off the history that such a commit shares with a branch.
-    shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
-    space = f"{into or tracking(repository, remote)}agents/"
-    refspecs = (f"+refs/heads/agents/*:{space}*",)
-    limited = (*_FETCH, "--depth=1") if shallow else _FETCH
-    done = _fetched(repository, space, limited, remote, refspecs, limit_seconds)
-    if done.status and shallow and not done.stderr.strip():  # git's way to say that there is nothing to limit
-        done = _fetched(repository, space, _FETCH, remote, refspecs, limit_seconds)
-    if done.status:
-        raise explain("fetch", done.stderr, done.status)
+    return ref_tip(repository, f"{space}{branch}")
 
 
 def tracking(repository: Repository, remote: str) -> str:
@@ -96,7 +72,7 @@ def tracking(repository: Repository, remote: str) -> str:
 
 def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
     """Ask the remote where the full ref name points; None where there is no such ref."""
-    done = _remote_command(repository, ("ls-remote", "--quiet"), remote, (ref,), limit_seconds)
+    done = remote_command(repository, ("ls-remote", "--quiet"), remote, (ref,), limit_seconds)
     if done.status:
         raise explain("ls-remote", done.stderr, done.status)
     for line in os.fsdecode(done.stdout).splitlines():
@@ -115,7 +91,7 @@ def fetch_ref(
     """
     space = tracking(repository, remote)
     kept = f"{space}{ref.removeprefix('refs/').removeprefix('heads/')}"
-    options = (*_FETCH, *(("--depth=1", "--filter=blob:none") if shallow else ()))
+    options = (*FETCH, *(("--depth=1", "--filter=blob:none") if shallow else ()))
     done = _fetched(repository, space, options, remote, (f"+{ref}:{kept}",), limit_seconds)
     tip = ref_tip(repository, kept) if done.status == 0 else None
     if tip is None:
@@ -129,8 +105,8 @@ def fetch_commits(
 ) -> None:  # fmt: skip
     """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much of
     these (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError where the remote lacks one."""
-    options = (*_FETCH, depth) if depth else _FETCH
-    done = _remote_command(repository, options, remote, tuple(commits), limit_seconds)
+    options = (*FETCH, depth) if depth else FETCH
+    done = remote_command(repository, options, remote, tuple(commits), limit_seconds)
     if done.status:
         raise explain("fetch", done.stderr, done.status)
 
@@ -154,7 +130,7 @@ def push_ref(
     took the push is then unknown, and the next fetch tells.
     """
     lease = f"--force-with-lease={ref}:{expected or ''}"
-    done = _remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
+    done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
     for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
         if status["ref"] == ref:
             return _outcome(status, done, new)
@@ -194,7 +170,7 @@ def _object_format(repository: Repository, remote: str, limit_seconds: float) ->
     if remote in _formats:
         return _formats[remote]
     for only in (("HEAD",), ()):  # HEAD may point nowhere; all refs may be thousands
-        done = _remote_command(repository, ("ls-remote", "--quiet"), remote, only, limit_seconds)
+        done = remote_command(repository, ("ls-remote", "--quiet"), remote, only, limit_seconds)
         if done.status:
             raise explain("ls-remote", done.stderr, done.status)
         oid = done.stdout.partition(b"\t")[0]
@@ -221,15 +197,16 @@ def _fetched(
     limit_seconds: float,
 ) -> Completed:  # fmt: skip
     """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
-    with noted(repository, Note(space, seconds=limit_seconds + _AFTERWARDS_SECONDS)) as journal:
+    with noted(repository, Note(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
         git = journal.holding(repository.git)
-        return journal.after(_remote_command(repository, options, remote, refs, limit_seconds, git))
+        return journal.after(remote_command(repository, options, remote, refs, limit_seconds, git))
 
 
-def _remote_command(
+def remote_command(
     repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float,
     git: Git | None = None,
 ) -> Completed:  # fmt: skip
+    """Run a command of git's that talks to a remote, unattended."""
     if not remote or remote.startswith("-"):
         raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")
     git = git or repository.git

@@ -71,7 +71,7 @@ class CommitSnapshot:
         if self._agent_refs:
             from muster.gitio.agents import AgentFiles
 
-            agents = AgentFiles(self._objects, self._agent_refs)
+            agents = AgentFiles(self._objects, self._agent_refs, self.agents.limits)
             self.skipped += agents.skipped
             yield from agents.files()
 

@@ -99,6 +99,11 @@ _TABLE = (
          "Git LFS or git-crypt stores this file, so the repository holds a pointer or a cipher in its place, which "
          "says nothing of the objects in it. It counts as not read: nothing is taken for gone on its account. Files of "
          "a fleet are small texts: take them out of the filter in .gitattributes."),
+    Code("MUS131", _W, "agent's branch over its limits",
+         "An agent's branch holds more bytes or files than one may (`spec.agents.maxBytes`, `maxFiles` of the Fleet), "
+         "or nests too deeply: nothing on it counts. Where it lies elsewhere and fetching it would take far more, it "
+         "is not fetched: what was fetched of it before goes on counting, as old as it is. The other agents' branches "
+         "are read as ever."),
     Code("MUS129", _E, "condition that a detector reports",
          "A detector reports this condition of the cluster, and somebody else says it too: a file that was written by "
          "hand, or another agent. The detector's word counts, the other is left out. Remove it, or stop the detector "

@@ -6,7 +6,7 @@ implementations live in `muster.gitio`.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from muster.model.source import SourceFile
 
@@ -16,8 +16,8 @@ class Skipped:
     """A path that could hold an object but was not read.
 
     `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `submodule`, `not-a-file`,
-    `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced` and
-    `dated-ahead`; `detail` says more (a link's target, a size, an error).
+    `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
+    `dated-ahead` and `over-limit`; `detail` says more (a link's target, a size, an error).
     `path` is escaped for display where its bytes are not printable. It is empty where a whole ref was
     left out.
     """
@@ -29,17 +29,29 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """How much one agent's ref may hold: bytes of all its files together, and so many files and directories."""
+
+    max_bytes: int = 4 << 20
+    max_files: int = 1000
+
+
+DEFAULT_LIMITS: Final = AgentLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class Agents:
     """Which agents a snapshot could hear: not hearing one is another thing than its silence.
 
     `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
     agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
-    refs are known to be gone.
+    refs are known to be gone. What holds more than `limits` does not count.
     """
 
     present: frozenset[str] = frozenset()
     asked: bool = False
     gone: frozenset[str] = frozenset()
+    limits: AgentLimits = DEFAULT_LIMITS
 
 
 class Past(Protocol):

@@ -36,9 +36,9 @@ def look(
 ) -> datetime | None:
     """Tell the pulses that are due now, note them in `memory`, and return when time alone makes a further one due."""
     branch = current_branch(repository)
-    revision = "HEAD" if remote is None else fetch(repository, remote=remote, branch=branch) or "HEAD"
-    base = resolve(repository, revision)
-    heard = hear_at(repository, base, WRITER, asked=remote)
+    followed = fetch(repository, remote=remote, branch=branch) if remote and branch else None
+    base = resolve(repository, followed or "HEAD")
+    heard = hear_at(repository, base, WRITER, first=remote)
     with open_commit(repository, base, heard) as snapshot:
         run = evaluate_snapshot(snapshot, now, memory)
         require_heard(repository, run, heard, WRITER)

@@ -1,0 +1,176 @@
+"""Fetching agents' refs: what moved, and of each no more than it may hold.
+
+No git server tells how large something is before it sends it. A filter (`--filter=blob:limit`) is obeyed only where the
+server is configured to, bounds no number of files, and turns the clone into one that fetches what it lacks as soon as
+somebody looks at it. So what comes goes into a quarantine that holds as much as the refs asked for may take together.
+Where that is not enough, half of them is asked for at a time, until it is known which one it is. That one is noted with
+its commit, and is not asked for again until it moves; what was fetched of it before goes on counting.
+"""
+
+import os
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.journal import Note, noted
+from muster.gitio.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, remote_command, tracking
+from muster.gitio.quarantine import quarantine
+from muster.gitio.refusals import Refusal, refusals, remember
+from muster.gitio.repository import Repository, ref_tip
+from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
+
+AGENTS: Final = "refs/heads/agents/"
+#: What a ref takes on the wire: nearly all of them far less. Where many come at once, no more is expected of each.
+_USUAL_BYTES: Final = 16 << 10
+#: Entries of trees: a name and an id.
+_ENTRY_BYTES: Final = 512
+#: So many are named in one command, and so many commits that are here already.
+_AT_ONCE, _TIPS = 5000, 64
+_RACES: Final = 3
+#: How a server says that what it named a moment ago is not there any more.
+_RACED: Final = re.compile(r"not our ref|unadvertised object")
+
+
+class _RacedError(RepositoryError):
+    """A ref moved while it was asked for, and the server gives nothing else than what its refs point at."""
+
+
+def fetch_agents(
+    repository: Repository, *, remote: str, into: str | None = None, limits: AgentLimits = DEFAULT_LIMITS,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> None:  # fmt: skip
+    """Fetch the agents' refs of `remote` and nothing else; those that are gone there are removed here.
+
+    They go below the prefix `into`, or where `tracking` says. Those that hold far more than `limits` are left as they
+    were, and remembered (`refusals`). RepositoryError where the remote cannot be read, or does not send everything
+    within `limit_seconds`: what has come by then stays.
+    """
+    prefix = f"{into or tracking(repository, remote)}agents/"
+    until = time.monotonic() + limit_seconds
+    for race in range(_RACES):
+        try:
+            _Fetch(repository, remote, prefix, limits, until).run()
+        except _RacedError:
+            if race + 1 == _RACES:
+                raise
+        else:
+            return
+
+
+class _Fetch:
+    """One fetch of the agents' refs of a remote, to below `prefix`."""
+
+    def __init__(self, repository: Repository, remote: str, prefix: str, limits: AgentLimits, until: float) -> None:
+        self._repository, self._remote, self._prefix = repository, remote, prefix
+        self._limits, self._until = limits, until
+        self._shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
+        self._here = _refs_below(repository, prefix)
+
+    def run(self) -> None:
+        there = {self._prefix + name: oid for name, oid in self._listed()}
+        known = refusals(self._repository)
+        why = _why(self._limits)
+        refused = {ref: Refusal(oid, why) for ref, oid in there.items() if known.get(ref) == (oid, why)}
+        wanted = {
+            ref: oid for ref, oid in there.items() if self._here.get(ref) != oid and ref not in refused
+        }  # fmt: skip
+        self._move(dict.fromkeys(self._here.keys() - there.keys()))  # first: a branch may stand where a folder stood
+        try:
+            for batch, came in self._brought(wanted):
+                if came:
+                    self._move(batch)
+                else:
+                    refused.update((ref, Refusal(oid, why)) for ref, oid in batch.items())
+        finally:
+            remember(self._repository, self._prefix, refused)
+
+    def _listed(self) -> Iterator[tuple[str, str]]:
+        """The agents' refs as the remote has them: what comes after `agents/`, and the commit."""
+        done = remote_command(
+            self._repository, ("ls-remote", "--quiet", "--heads"), self._remote, (), self._seconds_left()
+        )
+        if done.status:
+            raise explain("ls-remote", done.stderr, done.status)
+        for line in os.fsdecode(done.stdout).split("\n"):
+            oid, _, name = line.partition("\t")
+            if name.startswith(AGENTS):
+                yield name.removeprefix(AGENTS), oid
+
+    def _brought(self, wanted: Mapping[str, str]) -> Iterator[tuple[dict[str, str], bool]]:
+        """Yield the refs in batches, and whether their objects are here now; one that is not is a single ref."""
+        rest = iter(wanted.items())
+        while batch := dict(islice(rest, _AT_ONCE)):
+            waiting = [batch]
+            while waiting:
+                some = waiting.pop()
+                came = self._bring(some)
+                if came or len(some) == 1:
+                    yield some, came
+                else:
+                    items = list(some.items())
+                    waiting += [dict(items[len(items) // 2 :]), dict(items[: len(items) // 2])]
+
+    def _bring(self, refs: Mapping[str, str]) -> bool:
+        """Fetch the objects of some refs; tell whether they fitted."""
+        limits = self._limits
+        room = limits.max_bytes + limits.max_files * _ENTRY_BYTES + len(refs) * _USUAL_BYTES
+        options = (*FETCH, "--no-filter", *self._negotiation(refs))
+        commits = sorted(set(refs.values()))
+        with quarantine(self._repository.git, room) as place:
+            done = remote_command(
+                self._repository, (*options, "--depth=1") if self._shallow else options, self._remote, commits,
+                self._seconds_left(), place.git,
+            )  # fmt: skip
+            if done.status and self._shallow and not done.stderr.strip():  # git's way to say: there is nothing to limit
+                done = remote_command(self._repository, options, self._remote, commits, self._seconds_left(), place.git)
+            if done.status and place.is_full():
+                return False
+            if done.status:
+                error = explain("fetch", done.stderr, done.status)
+                raise _RacedError(error.message, error.hint) if _RACED.search(done.stderr) else error
+            place.release()
+            return True
+
+    def _negotiation(self, refs: Collection[str]) -> Sequence[str]:
+        """What is said of what is here. All of it would be thousands of commits that have nothing in common."""
+        tips = [self._here[ref] for ref in islice((ref for ref in refs if ref in self._here), _TIPS)]
+        head = ref_tip(self._repository, "HEAD^{commit}")
+        return [f"--negotiation-tip={tip}" for tip in (*tips, *([head] if head else []))]
+
+    def _move(self, refs: Mapping[str, str | None]) -> None:
+        """Point refs at what has come; None removes one."""
+        if not refs:
+            return
+        lines = (
+            f"delete {ref}\0\0" if oid is None else f"update {ref}\0{oid}\0\0" for ref, oid in sorted(refs.items())
+        )
+        with noted(self._repository, Note(self._prefix, seconds=AFTERWARDS_SECONDS)) as journal:
+            # A log of agents' refs would hold on to every heartbeat.
+            done = journal.after(
+                journal.holding(self._repository.git).run(
+                    "-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z",
+                    stdin=os.fsencode("".join(lines)), limit_seconds=max(AFTERWARDS_SECONDS, self._seconds_left()),
+                )
+            )  # fmt: skip
+        if done.status:
+            raise explain("update-ref", done.stderr, done.status)
+
+    def _seconds_left(self) -> float:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise RepositoryError(
+                "the agents' refs did not all come in time", "what has come counts; try again for the rest"
+            )
+        return left
+
+
+def _why(limits: AgentLimits) -> str:
+    return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
+
+
+def _refs_below(repository: Repository, prefix: str) -> dict[str, str]:
+    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+    return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).splitlines())}
