@@ -25,7 +25,8 @@ def git_environ(home: Path, **more: str) -> dict[str, str]:
         "HOME": str(home),
         "LC_ALL": "C",
         "TZ": "UTC",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
+        # A file that there is not, and not /dev/null: a test that writes to it as root would put a file in its place.
+        "GIT_CONFIG_GLOBAL": str(home / "none.gitconfig"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_AUTHOR_NAME": "Ada",
