@@ -8,6 +8,7 @@ what an unmoved run says.
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -208,3 +209,24 @@ class TestState:
         with sqlite3.connect(path) as db:
             types = {row[0] for row in db.execute("SELECT type FROM sqlite_master")}
         assert types <= {"table", "index"}
+
+
+def test_what_is_kept_in_memory_of_a_summary_is_of_its_text(tmp_path: Path) -> None:
+    """A state that is asked again and again makes each summary once, and anew where it is another."""
+    living, state = Living.small(tmp_path / "fleet", 5, 6), state_in(tmp_path)
+    live(living, state, 1)
+    made: list[str] = []
+
+    def read(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        for name, text in texts:
+            made.append(name)
+            yield name, text
+
+    first = state.summaries((), read)
+    assert len(made) == len(first) > 6
+    home = next(name for name, text in first.items() if "c00" in name)
+    with sqlite3.connect(state._path) as db:
+        db.execute("UPDATE homes SET summary = 'another', digest = 'another' WHERE name = ?", (home,))
+    made.clear()
+    assert state.summaries((), read) == {**first, home: "another"}
+    assert made == [home]

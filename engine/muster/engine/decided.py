@@ -67,7 +67,7 @@ class DecidedPart(Part[Question]):
             raise WholeNeeded("the Fleet is broken")
         ruled = hear(ruled, agents_of(snapshot))
         require_record(ruled, ())
-        objects = {id_: obj for summary in known for id_, obj in summary.objects.items()}
+        objects = self.summarised
         whole = replace(
             ruled,
             objects={**objects, **ruled.objects},

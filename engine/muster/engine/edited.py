@@ -30,7 +30,7 @@ def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree],
         require_record(one, ())
     if before.settings.spec != after.settings.spec:
         raise WholeNeeded("the Fleet's settings changed")
-    known = dict(read_summaries(state.summaries(state.whole())))
+    known = state.summaries(state.whole(), read_summaries)
     summaries = known.values()
     objects = {id_: obj for summary in summaries for id_, obj in summary.objects.items()}
     decided = {id_: decisions for summary in summaries for id_, decisions in summary.decided.items()}

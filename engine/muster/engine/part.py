@@ -19,6 +19,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import homes
+from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, is_cluster, kind_of
@@ -142,7 +143,12 @@ class Part(Generic[A]):
         """What others may read of it, by neighbourhood; nobody does of a part that is near."""
         if self.reach is Reach.NEAR:
             return {}
-        return dict(read_summaries(self.state.summaries(self.chosen)))
+        return self.state.summaries(self.chosen, read_summaries)
+
+    @cached_property
+    def summarised(self) -> Mapping[ObjectId, Object]:
+        """The objects that are in summaries."""
+        return {id_: obj for summary in self.summaries.values() for id_, obj in summary.objects.items()}
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:
@@ -198,18 +204,15 @@ class Part(Generic[A]):
 
     def beyond(self, fleet: Fleet) -> Beyond:
         """What is to be known of what stands."""
-        totals, summaries = self._totals_of_others, self.summaries.values()
-        present: Counter[str] = Counter()
-        for id_, obj in fleet.objects.items():
-            if id_ in self.standing and id_ not in fleet.broken:
-                present[kind_name(obj.kind)] += 1
-        for summary in summaries:
-            present.update(kind_name(obj.kind) for obj in summary.objects.values())
+        totals = self._totals_of_others
+        present = Counter(id_[:2] for id_ in self.summarised)
+        present.update(id_[:2] for id_ in self.standing.difference(fleet.broken).intersection(fleet.objects))
+        left = {kind: totals[f"kind {kind_name(kind)}"] - present[kind.group, kind.name] for kind in ALL}
         near = self.reach is Reach.NEAR
         return Beyond(
-            standing=self.standing.union(id_ for summary in summaries for id_ in summary.objects),
-            counts={kind: n for kind in ALL if (n := totals[f"kind {kind_name(kind)}"] - present[kind_name(kind)]) > 0},
-            clusters=frozenset(id_.name for summary in summaries for id_ in summary.objects if is_cluster(id_)),
+            standing=self.standing.union(self.summarised),
+            counts={kind: count for kind, count in left.items() if count > 0},
+            clusters=frozenset(id_.name for id_ in self.summarised if is_cluster(id_)),
             conditions=frozenset(
                 name.removeprefix("type ") for name, count in totals.items() if count > 0 and name.startswith("type ")
             ),
@@ -217,5 +220,5 @@ class Part(Generic[A]):
             derived=totals["derived"] > 0,
             asked=not near,
             lease_floor=self.facts["lease floor"] if near else 0,
-            disrupted=frozenset(id_ for summary in summaries for id_ in summary.disrupted),
+            disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
         )

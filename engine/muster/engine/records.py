@@ -78,15 +78,12 @@ class _Decisions(Mapping[Path, Decision]):
     """Decisions of which only what tells one object's from another's is kept; most are never asked about."""
 
     id: ObjectId
-    paths: tuple[Path, ...]
+    paths: Mapping[Path, int]
     reasons: tuple[Because, ...]
     values_: tuple[Tree, ...]
 
     def __getitem__(self, path: Path) -> Decision:
-        try:
-            index = self.paths.index(path)
-        except ValueError:
-            raise KeyError(path) from None
+        index = self.paths[path]
         return Decision(self.id, path, self.values_[index], self.reasons[index])
 
     def __iter__(self) -> Iterator[Path]:
@@ -102,8 +99,9 @@ def _paths_text(paths: tuple[Path, ...]) -> str:
 
 
 @lru_cache(1 << 12)
-def _paths_of(text: str) -> tuple[Path, ...]:
-    return tuple(map(_get_path, tree_of(text)))
+def _paths_of(text: str) -> Mapping[Path, int]:
+    """The number of each path."""
+    return {_get_path(steps): number for number, steps in enumerate(tree_of(text))}
 
 
 @lru_cache(1 << 12)

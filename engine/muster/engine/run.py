@@ -1,6 +1,6 @@
 """What one evaluation of a fleet gives."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -77,9 +77,8 @@ class Run:
     @cached_property
     def horizon(self) -> datetime | None:
         """When time alone would next change anything; None when it never would."""
-        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
         instants = chain(
-            (decision.horizon for decision in decisions),
+            (decision.horizon for decision in self._decisions),
             (pulse.horizon for pulse in self.fleet.pulses),
             (held.horizon for held in self.fleet.held),
             (wake.horizon for wake in self.fleet.wakes),
@@ -89,10 +88,15 @@ class Run:
     @cached_property
     def turn(self) -> datetime | None:
         """When time alone would next change more than that a pulse is due; None when it never would."""
-        decisions = (decision for by_path in self.fleet.decided.values() for decision in by_path.values())
         wakes = (wake for wake in self.fleet.wakes if not wake.pulse)
-        outcomes: Iterable[Decision | Held | Wake] = chain(decisions, self.fleet.held, wakes)
+        outcomes: Iterable[Decision | Held | Wake] = chain(self._decisions, self.fleet.held, wakes)
         return earliest(*(outcome.horizon for outcome in outcomes))
+
+    @property
+    def _decisions(self) -> Iterator[Decision]:
+        """What this run decided: when what stands of a part of a fleet is due, is among its wakes."""
+        standing = self.fleet.beyond.standing
+        return (one for id_, by_path in self.fleet.decided.items() if id_ not in standing for one in by_path.values())
 
     @property
     def failed(self) -> bool:

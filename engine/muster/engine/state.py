@@ -13,10 +13,11 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from muster import __version__
 from muster.engine.records import text_of, tree_of
@@ -54,6 +55,9 @@ CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
 """
 #: So many values go into one statement.
 _AT_ONCE: Final = 500
+#: What was made of so many summaries is kept at most: some ten KiB each.
+_MOST_MADE: Final = 10_000
+T = TypeVar("T")
 
 
 class File(NamedTuple):
@@ -106,6 +110,7 @@ class State:
         for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF",
                      "PRAGMA temp_store = MEMORY", "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
             self._db.execute(line)
+        self._made: dict[str, tuple[str, Tree]] = {}
 
     def close(self) -> None:
         """Close it."""
@@ -199,10 +204,23 @@ class State:
         )
         return {home for (home,) in rows}
 
-    def summaries(self, but: Iterable[int]) -> Iterator[tuple[str, str]]:
-        """Name and summary of every neighbourhood but these."""
+    def summaries(
+        self, but: Iterable[int], read: Callable[[Iterable[tuple[str, str]]], Iterable[tuple[str, T]]]
+    ) -> dict[str, T]:
+        """The summary of every neighbourhood but these, by name: what `read` makes of names and texts.
+
+        Whoever asks one state again and again, as a watch does, has what was made of a text again; of a larger fleet
+        only so many are kept.
+        """
         self._choose(but)
-        yield from self._db.execute("SELECT name, summary FROM homes WHERE id NOT IN (SELECT id FROM chosen)")
+        others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
+        digests: dict[str, str] = dict(self._db.execute(f"SELECT name, digest {others}"))
+        found = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
+        missing = self._in("SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - found.keys())
+        texts = missing if found else self._db.execute(f"SELECT name, summary {others}")
+        found.update(read((name, text) for name, text in texts))
+        self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
+        return found
 
     def kept(self, homes: Iterable[int]) -> dict[str, "Known"]:
         """What is known of some neighbourhoods, by name."""

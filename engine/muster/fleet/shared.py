@@ -54,8 +54,7 @@ class Shared(View):
     def by(cls, fleet: Fleet) -> "Shared":
         """Return what a fleet shares, by what is decided of it so far."""
         objects, previous = fleet.once(_visible)
-        clusters = [*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken)]
-        leases = {obj.id: obj for obj in _of_silent(fleet, clusters, fleet.of(LEASE))}
+        leases = {obj.id: obj for obj in _leases_of_silent(fleet)}
         broken = {id_: fleet.previous[id_] for id_ in fleet.broken if is_cluster(id_) and id_ in fleet.previous}
         shared = cls(
             objects={**objects, **leases} if leases else objects,
@@ -82,13 +81,21 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
             clusters.append(obj.id)
         elif obj.kind is LEASE:
             leases.append(obj)
-    yield from _of_silent(view, clusters, leases)
+    # When a cluster that is heard of was last heard of would change with every heartbeat.
+    silent = _silent(view, clusters)
+    yield from (obj for obj in leases if leased_cluster(obj) in silent)
 
 
-def _of_silent(view: View, clusters: Iterable[ObjectId], leases: Iterable[Object]) -> Iterator[Object]:
-    """When silent clusters were last heard of: of those that are heard of, that would change with every heartbeat."""
-    silent = {id_.name for id_ in clusters if _headline(view, id_) == "Unknown"}
-    return (obj for obj in leases if leased_cluster(obj) in silent) if silent else iter(())
+def _leases_of_silent(fleet: Fleet) -> Iterator[Object]:
+    """The Leases of silent clusters; one that stands is of such a cluster, else it would not be there to be read."""
+    standing = fleet.beyond.standing
+    clusters = (*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken))
+    silent = _silent(fleet, (id_ for id_ in clusters if id_ not in standing))
+    return (obj for obj in fleet.of(LEASE) if obj.id in standing or leased_cluster(obj) in silent)
+
+
+def _silent(view: View, clusters: Iterable[ObjectId]) -> frozenset[str]:
+    return frozenset(id_.name for id_ in clusters if _headline(view, id_) == "Unknown")
 
 
 def _headline(view: View, id_: ObjectId) -> Tree:

@@ -18,6 +18,7 @@ from muster.model.kinds import CLUSTERS, Kind
 from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
+_NO_CONDITIONS: Mapping[str, Tree] = {}
 _T = TypeVar("_T")
 
 
@@ -104,7 +105,9 @@ class View:
         """Condition by type, as the last run derived them."""
         known = self._before.get(id_)
         if known is None:
-            known = self._before[id_] = by_type(mappings_at(self.previous.get(id_), "status", "conditions"))
+            body = self.previous.get(id_)
+            known = by_type(mappings_at(body, "status", "conditions")) if body else _NO_CONDITIONS
+            self._before[id_] = known
         return known
 
     # -- what this run has decided so far

@@ -69,11 +69,12 @@ class Budget:
 
     def domain(self, obj: Object) -> str:
         """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
-        return labels_of(obj).get(self.domain_label, "") if self.domain_label else ""
+        domain = obj.labels.get(self.domain_label, "") if self.domain_label else ""
+        return domain if isinstance(domain, str) else ""  # of one that may be broken
 
     def counts(self, obj: Object) -> bool:
         """Whether its selector takes in a cluster, which is in service."""
-        return self.selector.matches(labels_of(obj))
+        return not self.selector.requirements or self.selector.matches(labels_of(obj))
 
 
 def labels_of(obj: Object) -> dict[str, str]:

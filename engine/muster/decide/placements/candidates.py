@@ -182,7 +182,8 @@ def _claims(body: Tree) -> Mapping[str, str]:
 
 
 def _taints(view: View, id_: ObjectId) -> Iterator[Taint]:
-    for path, decision in view.decisions(id_).items():
+    decided = view.decisions(id_)
+    for path in decided:
         element = path[-1]
-        if path[1] == "taints" and isinstance(element, tuple) and decision.value is not None:
-            yield Taint.read(element[0], element[1], decision.value)
+        if path[1] == "taints" and isinstance(element, tuple) and (value := decided[path].value) is not None:
+            yield Taint.read(element[0], element[1], value)
