@@ -64,6 +64,29 @@ def test_what_an_agent_says_is_words_and_nothing_else() -> None:
     assert trailers.startswith("Muster-Now: 2026-01-01T00:00:00Z\n")
 
 
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [
+        ("Closes #1, fixes org/repo#2", "Closes # 1, fixes org/repo# 2"),
+        ("resolves GH-3 and https://forge/o/r/issues/4", "resolves GH- 3 and https://forge/o/r/issues/ 4"),
+        ("Implements https://forge/g/p/-/merge_requests/5", "Implements https://forge/g/p/-/merge_requests/ 5"),
+        ("see !6 &7 $8 %9", "see ! 6 & 7 $ 8 % 9"),
+        ("PROJ-1 #done #time 2d", "PROJ-1 # done # time 2d"),
+        ("cc @alice, @org/team", "cc @ alice, @ org/team"),
+        ("mail ops@example.com: 55% of 3 & more!", "mail ops@example.com: 55% of 3 & more!"),
+        ("[skip actions] [ci skip] ***NO_CI***", "(skip actions) (ci skip) (NO_CI)"),
+        ("[skip azurepipelines][vercel skip]", "(skip azurepipelines)(vercel skip)"),
+        ("Co-authored-by: A <a@b>\n\nSigned-off-by: A", "Co-authored-by: A <a@b> Signed-off-by: A"),
+    ],
+)
+def test_a_forge_takes_nothing_of_it_for_an_order(said: str, stands: str) -> None:
+    """What GitHub, GitLab and Jira read in commits: issues to close, people to call, pipelines to leave out."""
+    change = Change(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", said))
+    _, body, trailers = commit_message(run(), [change]).split("\n\n")
+    assert body == f"ManagedCluster/a: condition Odd True ({stands})"
+    assert len(trailers.splitlines()) == 3
+
+
 def test_where_ci_shall_pass_it_over_it_says_so() -> None:
     assert commit_message(run("commit: {skipCI: true}"), [change(1)]).startswith("1 object updated [skip ci]\n")
 

@@ -18,7 +18,12 @@ from muster.model.times import format_time
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET)
 _LONGEST_SUBJECT = 100
 #: What keeps a forge from running anything on a commit: that is not for an agent to say.
-_SKIP = re.compile(r"\[((?:skip|no|ci|actions)[- ](?:ci|skip|actions))\]", re.IGNORECASE)
+_SKIP = re.compile(r"\[([^][]*\b(?:skip|no[- _]?ci)\b[^][]*)\]|\*\*\*(no_ci)\*\*\*", re.IGNORECASE)
+#: What a forge takes for people, issues, merge requests and the like: it would tell them, or close them.
+_REFERENCE = re.compile(
+    r"(?<!\w)@(?=\w)|#(?=\w)|(?<!\w)[!&$%~](?=\d)|\bGH-(?=\d)"
+    r"|/(?:issues|pulls?|merge_requests|epics|work_items)/(?=\d)", re.IGNORECASE,
+)  # fmt: skip
 _MOST_LINES = 1000
 
 
@@ -60,6 +65,7 @@ def policies_digest(fleet: Fleet) -> str:
 
 
 def _plain(lines: Iterable[str]) -> Iterable[str]:
-    """One line each, whatever an agent's message holds: no newline becomes a trailer, no URL tells a password, and
-    nothing moves the cursor of who reads the log."""
-    return (_SKIP.sub(r"(\1)", printable(" ".join(without_secrets(line).split()))) for line in lines)
+    """One line each, whatever an agent's message holds: no newline becomes a trailer, no URL tells a password, nothing
+    moves the cursor of who reads the log, closes an issue, or calls people."""
+    texts = (printable(" ".join(without_secrets(line).split())) for line in lines)
+    return (_REFERENCE.sub(r"\g<0> ", _SKIP.sub(lambda found: f"({found[1] or found[2]})", text)) for text in texts)

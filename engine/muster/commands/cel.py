@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from muster.commands import options
+from muster.commands.outcome import say
+from muster.model.printable import printable_json, printable_lines
 from muster.model.times import format_time
 from muster.model.tree import Tree
 
@@ -45,11 +47,12 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
         return 1
     result = answer.result
     if output == "json":
-        sys.stdout.write(json.dumps(_document(answer.type, result), indent=2, ensure_ascii=False, default=str) + "\n")
+        text = json.dumps(_document(answer.type, result), indent=2, ensure_ascii=False, default=str)
+        sys.stdout.write(printable_json(text) + "\n")
         return int(result.error is not None)
-    click.echo(str(result.trace))
+    click.echo(printable_lines(str(result.trace)))
     click.echo()
-    click.echo(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({answer.type})")
+    say(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({answer.type})")
     for issue in answer.warnings:
         click.echo(f"warning: {issue.message}" + (f" ({issue.hint})" if issue.hint else ""))
     if result.horizon is not None:

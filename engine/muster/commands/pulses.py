@@ -1,6 +1,5 @@
 """`muster pulses`: which pulses are due, and a stream of them for adapters that would rather pull."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -84,7 +83,9 @@ def _show(events: list[Tree], output: str) -> None:
     from muster.output.table import print_table
 
     if output == "json":
-        sys.stdout.write(json.dumps(events, indent=2, ensure_ascii=False) + "\n")
+        from muster.output.documents import json_text
+
+        sys.stdout.write(json_text(events))
     elif output == "lines":
         sys.stdout.write("".join(line(event) for event in events))
     elif events:

@@ -1,6 +1,5 @@
 """`muster test`: runs the repository's PolicyTests."""
 
-import json
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import click
 
 from muster.commands import options
 from muster.commands.exits import FINE
-from muster.commands.outcome import report
+from muster.commands.outcome import report, say
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of, worktree_root
 from muster.commands.stopping import until_stopped
@@ -139,15 +138,17 @@ def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = N
         sys.stdout.write(junit_text("muster test", told))
         return int(bool(bad) or not results or lacking)
     if output == "json":
+        from muster.output.documents import json_text
+
         cases = [{"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results]
         document = cases if covered is None else {"cases": cases, "coverage": _document(covered)}
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(document))
         return int(bool(bad) or not results or lacking)
     for result in results:
         name = f"{result.test}: {result.case}" if result.case else result.test
-        click.echo(f"{'FAILED' if result.failures else 'passed'}  {name}")
+        say(f"{'FAILED' if result.failures else 'passed'}  {name}")
         for failure in result.failures:
-            click.echo(f"  {result.place}: {failure}")
+            say(f"  {result.place}: {failure}")
     unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
     code = report(unsound, err=False)
     if not results and tests is None:

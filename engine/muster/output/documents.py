@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from muster.model.ids import ObjectId
+from muster.model.printable import printable_json
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
 
@@ -41,5 +42,6 @@ def held_document(held: "Held") -> Tree:
 
 
 def json_text(tree: Tree) -> str:
-    """Return indented JSON with a final newline; keys in the order of the tree."""
-    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+    """Return indented JSON with a final newline; keys in the order of the tree. Nothing in it does anything to a
+    terminal."""
+    return printable_json(json.dumps(tree, indent=2, ensure_ascii=False)) + "\n"

@@ -21,12 +21,13 @@ _PLAIN = re.compile(rf"(?=[A-Za-z_/]){_WORD}(?: {_WORD})*", re.ASCII)
 #: Words that YAML 1.1 or 1.2 take for null or a boolean, in any case.
 _RESERVED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _LONGEST_RESERVED = 5
-#: What JSON leaves bare inside quotes and YAML does not allow there, or takes for a line's end.
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+#: What JSON leaves bare inside quotes and YAML does not allow there, or takes for a line's end; and what turns the
+#: direction of a line, so that it is read as something else.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Text for a literal block: nothing that needs an escape, no tabs, no line that ends in a space.
 _LITERAL = re.compile(
-    "[\x21-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-    "(?:[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<! )\n)*"
+    "[\x21-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    "(?:[\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<! )\n)*"
 )
 _SIMPLE_KEY = 1000  # characters; libyaml looks no further than 1024 for the ':' of a key
 _INT64 = range(-(2**63), 2**63)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from muster.acts.publish.sinks import DeliveryError
+from muster.model.printable import printable_json
 from muster.model.tree import Tree
 
 _STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
@@ -21,7 +22,7 @@ _STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
 
 def line(event: Tree) -> str:
     """One event as one line."""
-    return json.dumps(event, separators=(",", ":"), ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(event, separators=(",", ":"), ensure_ascii=False)) + "\n"
 
 
 class StreamSink:
