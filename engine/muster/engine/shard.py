@@ -12,7 +12,6 @@ in them.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from hashlib import blake2b
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
@@ -148,7 +147,7 @@ Decide = Callable[[Shard], Answered]
 
 def decide_shard(shard: Shard) -> Answered:
     """Return what follows of a shard."""
-    if shard.common.program != (own := own_program()):
+    if shard.common.program != (own := this_program()):
         return Answered(stranger=own)
     try:
         with _ONE_AT_A_TIME, without_collection():
@@ -157,7 +156,6 @@ def decide_shard(shard: Shard) -> Answered:
         return Answered(whole=str(needed))
 
 
-own_program = cache(this_program)
 #: A worker of Dask may have threads, from which deciding gains nothing.
 _ONE_AT_A_TIME = Lock()
 

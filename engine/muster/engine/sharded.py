@@ -25,7 +25,8 @@ from muster.engine.progress import doing
 from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
 from muster.engine.settle import goes_on
 from muster.engine.settled import Settled
-from muster.engine.shard import Answered, Common, Local, Piece, Shard, Values, own_program
+from muster.engine.shard import Answered, Common, Local, Piece, Shard, Values
+from muster.engine.state import this_program
 from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
 from muster.fleet.files import is_hidden
@@ -140,7 +141,7 @@ class _Sharded:
         if self.fresh is None or self.adapters is None:
             self.fresh, self.adapters = not found.derived, found.adapters
         common = Common(
-            own_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
+            this_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
             self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
         )  # fmt: skip
         if self.lease_floor is None:

@@ -15,6 +15,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -305,8 +306,12 @@ class State:
             yield from self._db.execute(statement.format(",".join("?" * len(some))), some)
 
 
+@cache
 def this_program() -> str:
-    """What tells one muster from another: what it says, file for file. When it was installed is no matter."""
+    """What tells one muster from another: what it says, file for file. When it was installed is no matter.
+
+    Read once: what lies there later is not what runs here.
+    """
     digest = hashlib.blake2b(digest_size=12)
     roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
     for folder in (folder for root in roots for folder in _folders(root)):
