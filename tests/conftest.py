@@ -6,10 +6,19 @@ conformance case or an example runs has no test that says what it is for.
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
+
+import muster
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 TESTS = Path(__file__).parent
 #: Folders, and files that ask the same of very many inputs; single tests that do are marked `given_many`.
@@ -27,19 +36,50 @@ UNMEASURED = (
 
 
 _PATHS = tuple(TESTS / name for name in UNMEASURED)
+Yielding: TypeAlias = Generator[None, object, object]
+
+
+class _Tracers:
+    """Those of coverage: of this thread, and of those to come."""
+
+    here: "TraceFunction | None" = None
+    elsewhere: "TraceFunction | None" = None
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Run untraced what is not measured. pytest-cov's own marker for that has no effect in a worker of xdist."""
-    tracers = sys.gettrace(), threading.gettrace()
-    untraced = "given_many" in item.keywords or any(item.path.is_relative_to(path) for path in _PATHS)
-    if untraced:
-        sys.settrace(None)
-        threading.settrace(None)
+def pytest_collection() -> Yielding:
+    """Measure what importing muster runs, and of collecting no more."""
+    for module in walk_packages(muster.__path__, "muster."):
+        if not module.name.endswith("__main__"):
+            with suppress(ModuleNotFoundError):  # of an extra that is not installed
+                import_module(module.name)
+    _Tracers.here, _Tracers.elsewhere = sys.gettrace(), threading.gettrace()
+    _trace(None, None)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Yielding:
+    """Measure what a test is given."""
+    return (yield from _measured(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Yielding:
+    """Measure a test."""
+    return (yield from _measured(item))
+
+
+def _measured(item: pytest.Item) -> Yielding:
+    """Trace where the test is one that is measured. pytest-cov's own marker has no effect in a worker of xdist."""
+    if "given_many" not in item.keywords and not any(item.path.is_relative_to(path) for path in _PATHS):
+        _trace(_Tracers.here, _Tracers.elsewhere)
     try:
-        yield
+        return (yield)
     finally:
-        if untraced:
-            sys.settrace(tracers[0])
-            threading.settrace(tracers[1])
+        _trace(None, None)
+
+
+def _trace(here: "TraceFunction | None", elsewhere: "TraceFunction | None") -> None:
+    sys.settrace(here)
+    threading.settrace(elsewhere)
