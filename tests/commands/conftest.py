@@ -14,7 +14,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def muster(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs a command line and returns exit code, output and errors."""
-    for name, value in git_environ(tmp_path).items():
+    for name, value in git_environ(tmp_path, XDG_CACHE_HOME=str(tmp_path / ".cache")).items():
         monkeypatch.setenv(name, value)
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
         monkeypatch.delenv(name, raising=False)

@@ -39,7 +39,7 @@ class World:
         """What a runner gives to scripts; the tools of this checkout are installed."""
         binaries = Path(sys.executable).parent
         path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
-        return git_environ(self.folder, PATH=path, MUSTER_CACHE_DIR="", **more)
+        return git_environ(self.folder, PATH=path, **more)
 
     def pushed(self, **changed: str | None) -> str:
         """Somebody commits to their fork; return the commit."""

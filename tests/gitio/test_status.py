@@ -114,6 +114,7 @@ def a_filter_to_be(repo: Repo) -> None:
 
 
 def attributes_of_this_clone(repo: Repo) -> None:
+    (repo.path / ".git/info").mkdir()
     (repo.path / ".git/info/attributes").write_text("* text=auto\n")
 
 

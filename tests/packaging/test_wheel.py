@@ -35,7 +35,7 @@ def test_the_installed_wheel_runs_the_demo_from_an_empty_directory(wheel: Path, 
     done = subprocess.run(
         [environ / "bin" / "muster", "demo"],
         cwd=empty,
-        env=git_environ(tmp_path, TMPDIR=str(tmp_path)),
+        env=git_environ(tmp_path, TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)),
         capture_output=True,
         text=True,
         check=False,

@@ -5,14 +5,17 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import click
 
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
-from muster.commands.cli import VERBS, cli
+from muster.commands.cli import VERBS, cli, run
 from muster.model.codes import CODES
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
@@ -110,12 +113,17 @@ def _printed(repo: Repo, folder: Path, block: str) -> str:
     for command in (line for line in block.splitlines() if line.startswith("$ muster ")):
         words = shlex.split(command.removeprefix("$ muster "))
         words = [str(folder / word) if (folder / word).is_file() else word for word in words]
-        done = subprocess.run(
-            [sys.executable, "-m", "muster", *words], cwd=repo.path, capture_output=True, check=False, encoding="utf-8",
-            env={**repo.environ, "MUSTER_CACHE_DIR": "", "PATH": os.environ["PATH"]},
-        )  # fmt: skip
-        lines += [command, done.stdout + done.stderr]
+        lines += [command, _said(words, repo)]
     return "```console\n" + "\n".join(lines).rstrip("\n") + "\n```"
+
+
+def _said(words: list[str], repo: Repo) -> str:
+    """What a command says in a repository; it runs in this process, which has compiled the policies."""
+    out, err = StringIO(), StringIO()
+    environ = {**repo.environ, "MUSTER_CACHE_DIR": ""}
+    with patch.dict(os.environ, environ, clear=True), chdir(repo.path), redirect_stdout(out), redirect_stderr(err):
+        run(words)
+    return out.getvalue() + err.getvalue()
 
 
 def pull_requests_page() -> str:
@@ -132,7 +140,7 @@ class Session:
     def __init__(self, folder: Path) -> None:
         self._where = self._home = folder.resolve()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environ = git_environ(self._where, PATH=path, MUSTER_CACHE_DIR="", COLUMNS="80")
+        self._environ = git_environ(self._where, PATH=path, COLUMNS="80")
 
     def played(self, block: str) -> str:
         """Return a block with what its commands print."""

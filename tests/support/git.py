@@ -7,28 +7,37 @@
 The same calls give the same commit ids on every machine.
 """
 
+import atexit
 import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 DATE = "2026-01-01T00:00:00Z"
 Content = str | bytes | None  # None deletes the file
 
 
 def git_environ(home: Path, **more: str) -> dict[str, str]:
-    """Return an environment in which git sees no configuration but the repository's and asks nobody anything."""
+    """Return an environment in which git sees no configuration but the repository's and asks nobody anything.
+
+    Processes of muster find in it the expressions that one before them has compiled.
+    """
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
+        "XDG_CACHE_HOME": _cache(),
         "LC_ALL": "C",
         "TZ": "UTC",
         # A file that there is not, and not /dev/null: a test that writes to it as root would put a file in its place.
         "GIT_CONFIG_GLOBAL": str(home / "none.gitconfig"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_TEMPLATE_DIR": "",  # a dozen sample hooks for each of thousands of repositories
         "GIT_AUTHOR_NAME": "Ada",
         "GIT_AUTHOR_EMAIL": "ada@example.com",
         "GIT_AUTHOR_DATE": DATE,
@@ -73,7 +82,7 @@ class Repo:
         for path, content in (files or {}).items():
             self.write(path, content)
         self.git("add", "--all", "--force")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        self.git("-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", message)
         return self.tip()
 
     def tip(self, revision: str = "HEAD") -> str:
@@ -111,6 +120,14 @@ class Repo:
     def with_environ(self, **more: str) -> "Repo":
         """Return the same repository with more in its environment."""
         return replace(self, environ={**self.environ, **more})
+
+
+@cache
+def _cache() -> str:
+    """A folder for as long as this process lives."""
+    folder = mkdtemp(prefix="muster-tests-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def new_repository(path: Path, *, bare: bool = False, object_format: str = "sha1") -> Repo:
