@@ -7,7 +7,7 @@ from tests.support.patience import wait_until
 
 
 def test_an_agent_renews_as_often_as_the_hub_says_and_makes_no_commits(tmp_path: Path) -> None:
-    with beating(tmp_path, {"quick": 2}) as world:
+    with beating(tmp_path, {"quick": 2}, interval=1) as world:
         commits = world.commits()
         gaps = world.gaps(("quick",), 6)
         assert world.obeys("quick") == 2
