@@ -13,7 +13,7 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.decide.removals import EFFECT
 from muster.fleet.acceptance import REMOVED
-from muster.fleet.approvals import DECIDED
+from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD
 from muster.fleet.view import View
@@ -76,7 +76,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "first day": (),  # without it nothing is decided
     "wishes": (),
     "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
-    "requests": (((CSR,), (DECIDED,)),),
+    "requests": (((CSR,), (DECIDED, CERTIFICATE)),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),

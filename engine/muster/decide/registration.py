@@ -6,23 +6,26 @@ more is denied. An accepted cluster without a Lease gets a derived one that was 
 cluster has a full grace period; it goes when the agent's own Lease exists.
 
 A cluster joined the fleet, in upstream's words, when its agent has said a first word after it was accepted: with its
-own Lease, or by reporting that it joined. That is never taken back.
+own Lease, or by reporting that it joined. Where the fleet's agents need certificates, only when a request of its agent
+is signed, too. That it joined is never taken back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import datetime
 
 from muster.decide.context import Context
 from muster.decide.silence import kept_clusters
 from muster.decide.transitions import condition
 from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
+from muster.fleet.approvals import issued
 from muster.fleet.faults import each
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
+from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Input
 from muster.model.finding import Finding
-from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
 
@@ -35,14 +38,14 @@ _AWAITED = "no Lease of the cluster is there yet: its agent is waited for from i
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide acceptance, joining, and the leases that are waited for."""
-    leases = leases_by_cluster(view)
+    leases, certificates = leases_by_cluster(view), context.rules.settings.certificates_required
 
     def registered(obj: Object) -> Iterator[Decision]:
         decision = _acceptance(view, obj, now)
         if decision is not None:
             yield decision
             yield from _automatically(view, obj, now)
-            yield from _joined(view, obj, leases.get(obj.id.name), now)
+            yield from _joined(view, obj, leases.get(obj.id.name), now, certificates=certificates)
             if obj.id.name not in leases and not obj.deleting:
                 yield from _awaited_lease(view, obj, now)
 
@@ -80,14 +83,24 @@ def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]
     yield Decision(obj.id, ("spec", "hubAcceptsClient"), value=True, because=_AUTOMATIC)
 
 
-def _joined(view: View, obj: Object, lease: Tree, now: datetime) -> Iterator[Decision]:
-    """Upstream's agent writes this condition of itself: its word counts, and is remembered when the agent has gone."""
+def _with_certificates(view: View) -> Set[str]:
+    """The clusters whose agents have a certificate."""
+    return view.once(_found_certificates)
+
+
+def _found_certificates(view: View) -> Set[str]:
+    return {cluster_of(obj) for obj in view.of(CSR) if issued(obj, view.previous.get(obj.id))}
+
+
+def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates: bool) -> Iterator[Decision]:
+    """Upstream's agent writes this condition of itself: its word counts where it needs no certificate, and is
+    remembered when the agent has gone."""
     reported = view.reported(obj.id).get(JOINED)
-    said = reported if reported is not None and reported.get("status") == "True" else None
+    said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
     before = view.conditions_before(obj.id).get(JOINED) or said
     if before is None:
         spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
-        if not spoke or not is_accepted(obj):
+        if not spoke or not is_accepted(obj) or (certificates and obj.id.name not in _with_certificates(view)):
             return
     decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _JOINED)

@@ -1,27 +1,30 @@
-"""Requests for certificates: of which content each was decided, so that another content is a new request.
+"""Requests for certificates: of which content each was decided, so that another content is a new request, and the
+certificates that were made of them.
 
 What is remembered, and what it is for, is said in `muster.fleet.approvals`. It changes when a decision does, or when
-people say something else.
+people say something else. Certificates are made by signers (`muster.acts.signing`); here they stand for as long as
+their request is approved.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.fleet.approvals import DECIDED, WORDS, request_digest, word_of
+from muster.fleet.approvals import CERTIFICATE, DECIDED, WORDS, is_approved, is_denied, issued, request_digest, word_of
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import OF_SPEC, Because, Decision
+from muster.model.decision import OF_CONDITIONS, OF_SPEC, Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import CSR
-from muster.model.tree import Tree
+from muster.model.tree import Tree, dig
 
 _BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
+_SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
 
 
 def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:
-    """Remember of every request that somebody has decided which one it was."""
+    """Remember of every request that somebody has decided which one it was, and keep its certificate."""
 
     def bound(obj: Object) -> Iterator[Decision]:
         entry: Tree = {}
@@ -29,6 +32,13 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | 
             entry["request"] = request_digest(obj)
         if (word := word_of(obj, view.previous.get(obj.id))) is not None:
             entry["word"] = word.entry
+        if is_denied(view.reported(obj.id)):
+            entry["denied"] = True
+        certificate = issued(obj, view.previous.get(obj.id))
+        approved = is_approved({**view.reported(obj.id), **view.conditions(obj.id)})
+        if certificate and approved and certificate != dig(obj.body, *CERTIFICATE):
+            entry["signed"] = request_digest(obj)
+            yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
         if entry:
             yield Decision(obj.id, DECIDED, entry, _BECAUSE)
 

@@ -7,6 +7,10 @@ the old content is back, or the person says it again (with another `lastUpdateTi
 the digest beside the word, as `muster accept` does, names the request that was looked at: none that came later counts.
 
 Requests of a cluster that was denied are approved by nobody; the policy `csr-denial` denies them.
+
+The certificate that a signer made of an approved request stands in the request's derived part, as on a hub, with the
+digest of the request that was signed. It stands for as long as that very request is approved: denied, revoked (a
+person's word `Denied`), replaced by another content or taken away by its agent, it ends.
 """
 
 from collections.abc import Mapping
@@ -21,8 +25,12 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
-#: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which.
+#: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which,
+#: `signed` the one of which the certificate was made; `denied` tells the agent, which sees no files of people's, that
+#: a person's word is no.
 DECIDED = ("status", "muster", "decided")
+#: The certificate, PEM in base64.
+CERTIFICATE = ("status", "certificate")
 WORDS = ("Approved", "Denied")
 #: On what a person says of a request: the digest of the request that is meant.
 MEANT = "muster.dev/request-digest"
@@ -62,6 +70,29 @@ def word_of(obj: Object, before: Tree) -> Word | None:
     digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
     same = known.get("said") == digest and isinstance(known.get("request"), str)
     return Word(digest, known["request"] if same else request_digest(obj))
+
+
+def issued(obj: Object, before: Tree) -> str:
+    """The certificate that was made of a request, as it stands there now; empty where there is none of it.
+
+    What an API server says in a file is believed: there a request never becomes another one.
+    """
+    served = dig(obj.body, *CERTIFICATE)
+    if isinstance(served, str) and served:
+        return served
+    derived = dig(before, *CERTIFICATE)
+    return derived if isinstance(derived, str) and dig(before, *DECIDED, "signed") == request_digest(obj) else ""
+
+
+def is_denied(conditions: Mapping[str, Tree]) -> bool:
+    """Whether a request with these conditions is denied."""
+    return bool(dig(conditions.get("Denied"), "status") == "True")
+
+
+def is_approved(conditions: Mapping[str, Tree]) -> bool:
+    """Whether a request with these conditions is approved, and not denied."""
+    said = {type_ for type_ in WORDS if type_ in conditions and conditions[type_].get("status", "True") == "True"}
+    return said == {"Approved"}
 
 
 def with_bound_decisions(

@@ -75,6 +75,11 @@ class Settings:
         return self.get("registration", "autoAccept") is True
 
     @property
+    def certificates_required(self) -> bool:
+        """Whether a cluster joins only with a signed certificate."""
+        return bool(self.get("agents", "certificates") == "required")
+
+    @property
     def reconciled(self) -> bool:
         """Whether HyperFleet's conditions are called as its API calls them today, and not as the seed does."""
         return bool(self.get("hyperfleet", "vocabulary") == "reconciled")
