@@ -76,6 +76,7 @@ THROUGH = {
         "commands/test_edits.py": "accept deny taint",
         "commands/test_explain.py": "describe",
         "commands/test_forecast.py": "supposed",
+        "commands/test_sign.py": "signer",
         "commands/test_watch.py": "stopping",  # real processes that are sent signals
         "decide/pulses/test_stage.py": "pulses",
         "docs/test_readme.py": "demo",
@@ -100,7 +101,7 @@ THROUGH = {
         "decide/test_pipeline.py": "context",
         "decide/wishes/test_stage.py": "wish",
         "e2e/test_derived_files.py": "render",
-        "e2e/test_hearing.py": "agentsettings hearing",
+        "e2e/test_hearing.py": "hearing",
         "scenarios/test_scenarios.py": (  # fleets at a few instants, and what is derived: YAML tables
             "add_ons conditions doubt durations finalizing generations grounds incarnations registration remedies "
             "removal requests taint_keys taint_policies taints traffic wishes/latches wishes/taints"
@@ -129,7 +130,7 @@ THROUGH = {
         "decide/test_faults.py": "faults",
         "decide/test_settings.py": "settings",
         "decide/test_sets.py": "sets",
-        "e2e/test_hearing.py": "agentsettings hearing",
+        "e2e/test_hearing.py": "hearing",
         "engine/test_warm.py": "beyond",
         "fleet/test_agents.py": "agent_fields agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
@@ -143,6 +144,10 @@ THROUGH = {
         "packaging/test_wheel.py": "builtin bundle",  # what is shipped is there once it is installed
         "scenarios/test_scenarios.py": "acceptance approvals assemble deciders detected ingresses",
         "decide/test_budgets.py": "fleet",
+    },
+    "identity": {
+        "identity/test_store.py": "request",  # what is kept is a request, and what came of it
+        "identity/test_authority.py": "errors",
     },
     "gitio": {
         "acts/test_forecast.py": "scratch",

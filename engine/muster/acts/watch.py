@@ -26,10 +26,13 @@ from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.gitio.retry import patient
 from muster.gitio.upkeep import tidy
 from muster.model.ids import ObjectId
+from muster.model.kinds import CSR
+from muster.model.locations import FOLDER
 from muster.model.times import format_time, second_at
 
 if TYPE_CHECKING:
     from muster.engine.workers import Workers
+    from muster.identity.authority import Authority
 
 #: However far the horizon, the clock is looked at again: it may have been set.
 LONGEST_SLEEP = timedelta(minutes=15)
@@ -41,6 +44,8 @@ QUIET_SECONDS, LONGEST_BURST_SECONDS = 0.3, 3.0
 DEAF_SECONDS = 5.0
 #: When objects that did not come to rest are tried again: time alone may end it.
 TRY_REST_AGAIN = timedelta(minutes=5)
+#: What changes there when a request for a certificate is approved.
+_REQUESTS = f"{FOLDER}{CSR.plural}/"
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 
 Say: TypeAlias = Callable[[str], None]
@@ -52,14 +57,16 @@ class Watcher:
     With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
     agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
     `sink_dir`. With `state`, only what changed and what is due is looked at;
-    `workers` decide the whole fleet where it has to be.
+    `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed.
     """
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
         sink_dir: Path | None = None, state: State | None = None, workers: "Workers | None" = None,
+        authority: "Authority | None" = None,
     ) -> None:  # fmt: skip
+        self._authority, self._signs = authority, authority is not None
         self._sink_dir, self._kept, self._workers = sink_dir, state, workers
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
@@ -93,6 +100,7 @@ class Watcher:
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
+            self._sign(done)
             tidy(self.repository)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = self._next(done)
@@ -109,6 +117,21 @@ class Watcher:
             self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
         if self._fetches:
             self._next_fetch = self._present() + self._interval
+
+    def _sign(self, done: Reconciled) -> None:
+        """Sign what is approved by now, if that may have become more: what lies under `derived/` says so."""
+        self._signs |= self._authority is not None and any(path.startswith(_REQUESTS) for path in done.settled.files)
+        if self._authority is None or not self._signs:
+            return
+        from muster.acts.signing import sign
+
+        signed = sign(
+            self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
+            attempts=patient(), ears=self._ears,
+        )  # fmt: skip
+        for line in (*signed.told, *signed.refused):
+            self.say(f"{format_time(self._present())} {line}")
+        self._signs = False
 
     def _mind_the_clock(self, now: datetime) -> None:
         """Where the clock was set back, what was to happen at an instant of the old one is due now."""

@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "report": "Report on an object as one of its adapters.",
     "accept": "Let clusters into the fleet.",
     "deny": "Put clusters out of the fleet, or keep them out.",
+    "sign": "Make the certificates of approved requests.",
     "taint": "Taint clusters by hand.",
     "waive": "Answer for a finding until a day.",
     "heartbeat": "Renew a cluster's lease and report how it is.",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report, say
 from muster.commands.progress import working
+from muster.commands.signer import Signer, sign_once, signer_of, signer_options
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 
@@ -45,11 +46,12 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
+@signer_options(required=False)
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
-    workers: "Workers",
+    workers: "Workers", ca_cert: Path | None, ca_key: Path | None, longest: timedelta,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -58,6 +60,9 @@ def command(
 
     Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
     cannot be heard, nothing is decided. Nor is it as of an instant more than five minutes before the last run's.
+
+    With --ca-cert and --ca-key, requests for certificates that are approved then are signed, as a commit of its own
+    (see muster sign).
 
     With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
     moved, and the exit code is 1.
@@ -70,7 +75,7 @@ def command(
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir, state=state, workers=workers, plan=plan,
+        sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer_of(ca_cert, ca_key, longest),
     )  # fmt: skip
 
 
@@ -99,6 +104,7 @@ def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
     state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
+    signer: Signer | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
@@ -113,6 +119,7 @@ def reconcile_once(
 
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
+    authority = signer.load(repository, now()) if signer else None
     for line in recover(repository):
         say(line, err=True)
     target = branch or target_branch(repository)
@@ -141,6 +148,7 @@ def reconcile_once(
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
     faults = publish(repository, done, remote, sink_dir)
+    refused = sign_once(repository, authority, now, target, remote, ears or WRITER).refused if authority else ()
     tidy(repository)
     if done.followed:
         say(done.followed, err=True)
@@ -150,7 +158,8 @@ def reconcile_once(
         say(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:
         _tell_how(repository, done)
-    return report([*told(done.settled.findings, done.settled.last.now), *faults])
+    code = report([*told(done.settled.findings, done.settled.last.now), *faults])
+    return code or (FINDINGS if refused else 0)
 
 
 def _read(plan: Path) -> "Planned":

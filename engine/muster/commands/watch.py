@@ -14,6 +14,7 @@ import click
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.outcome import say
+from muster.commands.signer import signer_of, signer_options
 from muster.commands.stopping import until_stopped
 
 if TYPE_CHECKING:
@@ -33,11 +34,16 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
+@signer_options(required=False)
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None, state: Path | None, workers: "Workers",
+    sink_dir: Path | None, state: Path | None, workers: "Workers", ca_cert: Path | None, ca_key: Path | None,
+    longest: timedelta,
 ) -> int:  # fmt: skip
-    """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C."""
+    """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
+
+    With --ca-cert and --ca-key, requests for certificates are signed as soon as they are approved (see muster sign).
+    """
     from muster.acts.landing import target_branch
     from muster.acts.watch import Watcher, watch
     from muster.answers.listening import WRITER
@@ -48,13 +54,14 @@ def command(
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
+    signer = signer_of(ca_cert, ca_key, longest)
     kept = open_state_of(os.environ, repository, target, state)
     if verbose and kept is None:
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
         clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
-        state=kept, workers=workers,
+        state=kept, workers=workers, authority=signer.load(repository, options.present()) if signer else None,
     )  # fmt: skip
     stop = Event()
     with until_stopped(stop):

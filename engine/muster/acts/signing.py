@@ -1,0 +1,121 @@
+"""Signing: requests for certificates that are approved get theirs, in one commit.
+
+Source: seed 002 ("approved and signed by any certificate provider setting filling .status.certificate"). What is signed
+stands approved in the commit that is signed for, by the policy or by a person, with that very content, and names the
+signers for agents that the approval policy names. The certificate goes into the request's derived part, where the next
+run finds it as its own (`muster.decide.requests`). The key stays where it is: nothing but certificates is written.
+"""
+
+import base64
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.acts.landing import find_tips, land
+from muster.answers.listening import WRITER, Ears, hear_at
+from muster.engine.checking import check_snapshot
+from muster.fleet.approvals import CERTIFICATE, DECIDED, denied, is_approved, issued, request_digest
+from muster.fleet.derived import derived_text, in_order
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.objects import Object, by_type
+from muster.gitio.errors import RepositoryError
+from muster.gitio.importing import build_commit
+from muster.gitio.open import open_commit
+from muster.gitio.repository import Repository
+from muster.identity.authority import Approved, Authority
+from muster.identity.errors import IdentityError
+from muster.model.kinds import CSR
+from muster.model.locations import derived_path
+from muster.model.times import format_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.csr import agent_signers, decoded, is_of
+from muster.policy.ruled import Ruled
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What was signed, a line each, and what was not and why; `commit` None where nothing was."""
+
+    commit: str | None
+    told: tuple[str, ...]
+    refused: tuple[str, ...]
+    pushed: bool = False
+    left_behind: str = ""
+    followed: str = ""
+
+
+@dataclass
+class _Draft:
+    files: dict[str, bytes] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def sign(
+    repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
+    attempts: Iterable[int], ears: Ears = WRITER,
+) -> Signed:  # fmt: skip
+    """Sign what stands approved on the branch's head and commit the certificates; with a remote, push them there.
+
+    RepositoryError as `reconcile` does.
+    """
+    for _ in attempts:
+        tips = find_tips(repository, branch, remote)
+        heard = hear_at(repository, tips.base, ears, first=remote)
+        with open_commit(repository, tips.base, heard) as snapshot:
+            fleet = check_snapshot(snapshot)
+            draft = _signed(fleet, authority, now())
+        if not draft.files:
+            return Signed(None, (), tuple(draft.refused))
+        number = len(draft.told)
+        subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
+        skip = " [skip ci]" if fleet.settings.skip_ci else ""
+        commit = build_commit(repository, draft.files, "\n".join((f"{subject}{skip}", "", *draft.told, "")), tips.base)
+        landed = land(repository, tips, commit)
+        if landed is not None:
+            return Signed(
+                commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed
+            )
+    raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
+
+
+def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
+    draft, signers = _Draft(), agent_signers(fleet)
+    for obj in fleet.of(CSR):
+        before, cluster = fleet.previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
+        if not is_of(obj, cluster, signers) or not _stands_approved(fleet, obj, cluster) or issued(obj, before):
+            continue
+        try:
+            made = authority.sign(_approved(obj), now)
+        except IdentityError as error:
+            draft.refused.append(f"{obj.id} is not signed: {error}")
+            continue
+        path = fleet.derived_paths.get(obj.id) or derived_path(obj.id, fleet.settings.shards)
+        draft.files[path] = derived_text(_with_certificate(obj, before, made)).encode()
+        draft.told.append(f"{obj.id}: signed for the agent of {cluster} at {format_time(now)}")
+    return draft
+
+
+def _stands_approved(fleet: Ruled, obj: Object, cluster: str) -> bool:
+    """Whether that very request is approved, by the last run or a person, and nobody said no since."""
+    derived = by_type(mappings_at(fleet.previous.get(obj.id), "status", "conditions"))
+    said = by_type(mappings_at(obj.body, "status", "conditions"))
+    return is_approved({**derived, **said}) and not denied(fleet.objects, fleet.previous, cluster)
+
+
+def _approved(obj: Object) -> Approved:
+    content, seconds = decoded(obj), obj.spec.get("expirationSeconds")
+    return Approved(
+        base64.b64decode("".join(str(obj.spec["request"]).split())), content["commonName"], content["organizations"],
+        [str(usage) for usage in obj.spec.get("usages") or ()],
+        seconds if isinstance(seconds, int) and not isinstance(seconds, bool) else None,
+    )  # fmt: skip
+
+
+def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
+    """The derived part of a request with its certificate in it."""
+    body = before or {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": {"name": obj.id.name}}
+    own = {**mapping_at(body, "status", "muster")}
+    own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), "signed": request_digest(obj)}
+    status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}
+    return in_order({**body, "status": status})

@@ -1,0 +1,1 @@
+"""Keys, requests for certificates, certificates and signatures, as bytes: all that knows `cryptography`."""

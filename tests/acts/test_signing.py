@@ -1,0 +1,126 @@
+"""What is signed on a branch, and what is not: exactly what stands approved, once."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.acts.reconcile import reconcile
+from muster.acts.signing import Signed, sign
+from muster.gitio.repository import open_repository
+from muster.identity.authority import Authority, load_authority
+from muster.identity.request import new_request
+from muster.model.tree import Tree
+from tests.support.authority import new_authority
+from tests.support.git import Repo, clone, new_repository
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c1}
+spec: {hubAcceptsClient: true}
+"""
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), timedelta(hours=1), NOW)
+
+
+def request(name: str, *, renewal: bool = True, **spec: Tree) -> str:
+    """A request of an agent of c1; one that the policy approves where it is a renewal."""
+    made = new_request("c1")
+    body = {
+        "request": base64.b64encode(made.pem).decode(), "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["client auth"], **({"username": made.user} if renewal else {}), **spec,
+    }  # fmt: skip
+    return yaml.safe_dump({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": name, "labels": {"open-cluster-management.io/cluster-name": "c1"}}, "spec": body,
+    })  # fmt: skip
+
+
+def decided(repo: Repo) -> None:
+    reconcile(open_repository(repo.path, repo.environ), lambda: NOW, branch="main", attempts=range(3))
+
+
+def signing(repo: Repo, authority: Authority, remote: str | None = None) -> Signed:
+    return sign(
+        open_repository(repo.path, repo.environ),
+        authority,
+        lambda: NOW,
+        branch="main",
+        remote=remote,
+        attempts=range(3),
+    )
+
+
+def derived(repo: Repo, name: str) -> Tree:
+    return yaml.safe_load(repo.show(f"derived/certificatesigningrequests/{name}.yaml", "main"))
+
+
+def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
+    authority: Authority, tmp_path: Path
+) -> None:
+    seed = new_repository(tmp_path / "seed")
+    strange = request("strange", usages=["client auth", "code signing"])
+    seed.commit({
+        "c1.yaml": CLUSTER, "a.yaml": request("a"), "b.yaml": request("b", expirationSeconds=600),
+        "pending.yaml": request("pending", renewal=False), "strange.yaml": strange,
+    })  # fmt: skip
+    origin = clone(seed, tmp_path / "origin.git", "--bare")
+    decided(seed)
+    seed.git("push", "--quiet", str(origin.path), "main")
+    here = clone(origin, tmp_path / "here")
+    done = signing(here, authority, "origin")
+    assert done.pushed
+    assert done.commit == origin.tip("main")
+    assert [line.partition(":")[0] for line in done.told] == [
+        "CertificateSigningRequest/a",
+        "CertificateSigningRequest/b",
+    ]
+    (refused,) = done.refused
+    assert refused.startswith("CertificateSigningRequest/strange is not signed: it asks for code signing, which")
+    assert base64.b64decode(derived(here, "a")["status"]["certificate"]).startswith(b"-----BEGIN CERTIFICATE-----")
+    assert not here.git("ls-files", "derived/certificatesigningrequests/pending.yaml")
+    signed = here.tip()
+    decided(here)
+    assert here.tip() == signed  # to the byte what the run itself writes
+    assert signing(here, authority).commit is None
+
+    certificate = derived(here, "a")["status"]["certificate"]
+    here.commit({"a.yaml": request("a")})
+    decided(here)
+    assert "certificate" not in derived(here, "a")["status"]  # another request by the same name
+    assert [line.partition(":")[0] for line in signing(here, authority).told] == ["CertificateSigningRequest/a"]
+    assert derived(here, "a")["status"]["certificate"] != certificate
+
+    here.git("rm", "--quiet", "b.yaml")
+    here.commit()
+    decided(here)
+    assert not here.git("ls-files", "derived/certificatesigningrequests/b.yaml")  # who asked takes it away again
+
+
+def test_a_request_that_took_the_place_of_the_approved_one_is_not_signed(authority: Authority, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"c1.yaml": CLUSTER, "a.yaml": request("a")})
+    decided(repo)
+    assert derived(repo, "a")["status"]["conditions"][0]["type"] == "Approved"
+    repo.commit({"a.yaml": request("a", renewal=False)})
+    assert signing(repo, authority).commit is None
+
+
+def test_a_certificate_written_under_derived_for_another_request_does_not_count(
+    authority: Authority, tmp_path: Path
+) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"c1.yaml": CLUSTER, "a.yaml": request("a")})
+    decided(repo)
+    body = derived(repo, "a")
+    body["status"]["certificate"] = "AAAA"
+    repo.commit({"derived/certificatesigningrequests/a.yaml": yaml.safe_dump(body)})
+    decided(repo)
+    assert "certificate" not in derived(repo, "a")["status"]
