@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from muster.acts.editing import Draft, EditRefusedError
 from muster.fleet.approvals import MEANT, WORDS, request_digest
+from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.model.kinds import CSR, MANAGED_CLUSTER
 from muster.model.names import did_you_mean
@@ -34,6 +35,10 @@ class Labels:
 
 
 NO_LABELS = Labels()
+_CONDITIONS = ("status", "conditions")
+_DENIED: Tree = {
+    "type": "Denied", "status": "True", "reason": "MusterDeny", "message": "This request was denied by muster deny.",
+}  # fmt: skip
 _APPROVED: Tree = {
     "type": "Approved", "status": "True", "reason": "MusterAccept",
     "message": "This request was approved by muster accept.",
@@ -61,6 +66,21 @@ def deny(draft: Draft, clusters: Iterable[str]) -> None:
     """Keep clusters out, or put them out. EditRefusedError for one that nobody has heard of."""
     for name in clusters:
         _answer(draft, name, accepted=False)
+
+
+def revoke(draft: Draft, names: Iterable[str]) -> None:
+    """Deny requests for certificates: one that waits is not signed, and the certificate of one that is signed ends.
+    EditRefusedError for a request that there is not."""
+    for name in names:
+        obj = draft.fleet.objects.get(CSR.id(name))
+        if obj is None:
+            known = (other.id.name for other in draft.fleet.of(CSR))
+            raise EditRefusedError(f"there is no {CSR.id(name)}", did_you_mean(name, known))
+        for part, position, condition in reversed(draft.items(obj.id, _CONDITIONS)):
+            if condition.get("type") in WORDS:
+                draft.remove(part, (*_CONDITIONS, position))
+        path = _say(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
+        draft.told.append(f"{obj.id}: denied in {path}")
 
 
 def _given(draft: Draft, name: str) -> Mapping[str, str]:
@@ -106,19 +126,22 @@ def _approve(draft: Draft, cluster: str) -> None:
     for obj in draft.fleet.of(CSR):
         if not is_of(obj, cluster, signers) or any(type_ in by_type(_conditions(draft, obj)) for type_ in WORDS):
             continue
-        home = next((part for part in obj.parts if not part.source.ref), None)
-        path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
-        if home is None:
-            metadata = {"name": obj.id.name, "annotations": {MEANT: request_digest(obj)}}
-            status = {"conditions": [_APPROVED]}
-            draft.create(
-                path, {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": metadata, "status": status}
-            )
-        else:
-            draft.set(home, ("metadata", "annotations", MEANT), request_digest(obj))
-            if "Approved" not in by_type(mappings_at(home.body, "status", "conditions")):
-                draft.append(home, ("status", "conditions"), _APPROVED)
-        draft.told.append(f"{obj.id}: approved in {path}")
+        draft.told.append(f"{obj.id}: approved in {_say(draft, obj, cluster, _APPROVED)}")
+
+
+def _say(draft: Draft, obj: Object, cluster: str, word: Tree) -> str:
+    """Write a person's word about a request, beside the digest of the one that is meant, and return where."""
+    home = next((part for part in obj.parts if not part.source.ref), None)
+    path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
+    if home is None:
+        metadata = {"name": obj.id.name, "annotations": {MEANT: request_digest(obj)}}
+        status = {"conditions": [word]}
+        draft.create(path, {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": metadata, "status": status})
+    else:
+        draft.set(home, ("metadata", "annotations", MEANT), request_digest(obj))
+        if not any(said.get("type") == word["type"] for _, _, said in draft.items(obj.id, _CONDITIONS)):
+            draft.append(home, _CONDITIONS, word)
+    return path
 
 
 def _conditions(draft: Draft, obj: Object) -> Iterator[Tree]:

@@ -11,7 +11,7 @@ from muster.commands.edits import clusters_option, edit_once, edit_options, name
 
 @click.command()
 @options.repo_option
-@clusters_option
+@clusters_option()
 @click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
               help="Take over this label, for which the agent asks. May be repeated.")  # fmt: skip
 @click.option("--with-labels", is_flag=True, help="Take over all labels for which the agents ask.")

@@ -1,24 +1,39 @@
 """`muster deny`: put clusters out of the fleet, or keep them out, as one commit that changes one field each."""
 
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import clusters_option, edit_once, edit_options
+from muster.commands.edits import clusters_option, edit_once, edit_options, names
+
+if TYPE_CHECKING:
+    from muster.acts.editing import Draft
 
 
 @click.command()
 @options.repo_option
-@clusters_option
+@clusters_option(required=False)
+@click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
+              help="Deny this request for a certificate, or revoke what was signed. May be repeated.")  # fmt: skip
 @edit_options
-def command(repo: Path, clusters: tuple[str, ...], branch: str | None, push: bool, remote: str) -> int:
+def command(
+    repo: Path, clusters: tuple[str, ...], requests: tuple[str, ...], branch: str | None, push: bool, remote: str
+) -> int:
     """Put clusters out of the fleet, or keep them out: set hubAcceptsClient in their files, and commit that.
 
     It leaves sets, placements, pools and remedies with the next reconcile; its file, and what its agent reports, stay.
+    Its certificates end. With --request a single certificate does, and its agent has to be let in again.
     """
-    from muster.acts.accepting import deny
+    from muster.acts.accepting import deny, revoke
 
-    change = partial(deny, clusters=clusters)
-    return edit_once(repo, change, f"Deny {', '.join(clusters)}", branch=branch, push=push, remote=remote)
+    if not clusters and not requests:
+        raise click.UsageError("name --clusters or a --request.")
+
+    def change(draft: "Draft") -> None:
+        deny(draft, clusters)
+        revoke(draft, requests)
+
+    subject = f"Deny {', '.join((*clusters, *requests))}"
+    return edit_once(repo, change, subject, branch=branch, push=push, remote=remote)

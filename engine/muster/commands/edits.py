@@ -22,9 +22,11 @@ def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...])
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-clusters_option = click.option(
-    "--clusters", multiple=True, required=True, callback=names, metavar="A,B", help="Names of clusters."
-)
+def clusters_option(*, required: bool = True) -> Callable[[_F], _F]:
+    """`--clusters A,B`."""
+    return click.option(
+        "--clusters", multiple=True, required=required, callback=names, metavar="A,B", help="Names of clusters."
+    )
 
 
 def edit_options(function: _F) -> _F:

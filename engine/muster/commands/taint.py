@@ -28,7 +28,7 @@ class TaintType(click.ParamType[object]):
 @click.command()
 @click.argument("taints", nargs=-1, required=True, type=TaintType(), metavar="TAINT...")
 @options.repo_option
-@clusters_option
+@clusters_option()
 @edit_options
 def command(
     taints: tuple[Any, ...], repo: Path, clusters: tuple[str, ...], branch: str | None, push: bool, remote: str
