@@ -12,10 +12,10 @@ again at once and then ever more seldom, and what it said last goes on counting.
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.agent.health import AVAILABLE, RETRY_SECONDS, Availability, Patience
 from muster.agent.hub import View, bounded
@@ -28,6 +28,9 @@ from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 from muster.yamlio.writing import file_text
+
+if TYPE_CHECKING:
+    from muster.agent.rotation import Outcome, Rotation
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
 #: When in a lease's duration it is renewed: at random, so that agents that start together do not stay together, and
@@ -57,7 +60,8 @@ class Heart:
     """One cluster's heartbeats. `look` asks the cluster (None: no answer yet), `view` the hub; `wait` sleeps, and says
     whether to stop.
 
-    `lease_seconds` is the agent's own wish, which counts until the hub has a word.
+    `lease_seconds` is the agent's own wish, which counts until the hub has a word; `further` files lie beside the
+    agent's own on the ref. With a `rotation` it has a certificate, or asks for one.
     """
 
     ref: OwnRef
@@ -70,6 +74,7 @@ class Heart:
     wait: Callable[[float], bool]
     lease_seconds: int = DEFAULT_SECONDS
     further: Mapping[str, bytes] = field(default_factory=dict)
+    rotation: "Rotation | None" = None
     _patience: Patience = field(default_factory=Patience)
     _seen: View | None = None
     _standing: Standing | None = None
@@ -125,6 +130,10 @@ class Heart:
 
     def _beat(self, *, patient: bool) -> str:
         view = self._look_at_hub()
+        trouble = self.rotation.go_on(view.answers, self.now()) if self.rotation is not None else ""
+        return f"{self._told(view, patient=patient)}{trouble and '; '}{trouble}"
+
+    def _told(self, view: View, *, patient: bool) -> str:
         if not view.accepted:
             self._push(self._asking, "Ask to be let in", renews=False)
             return "asked to be let in"
@@ -179,18 +188,26 @@ class Heart:
         self._standing = done
 
     def _asking(self, standing: Standing) -> dict[str, bytes]:
-        return {**standing.files, **self.further, CLUSTER_FILE: _text(self._cluster({}))}
+        return {**self._beside(standing), CLUSTER_FILE: _text(self._cluster({}))}
+
+    def _beside(self, standing: Standing) -> dict[str, bytes]:
+        """What lies on the ref beside this agent's word: what others left, and its own requests."""
+        left = standing.files if self.rotation is None else self.rotation.beside(standing.files)
+        return {**left, **self.further}
 
     def _files(self, standing: Standing, view: View, said: Said) -> dict[str, bytes]:
-        """The ref's files: others', such as reports of adapters, stay."""
+        """The ref's files."""
         before = mapping_at(_loaded(standing.files.get(CLUSTER_FILE, b"")), "status")
         since, resumed = self._held(standing, said.instant)
         if resumed:
             before = {**before, "conditions": [c for c in mappings_at(before, "conditions") if c["type"] != AVAILABLE]}
         self._withheld = not view.synced and said.instant - since >= max(_UNSYNCED, GRACE_FACTOR * self._duration())
         status = before if self._withheld else status_of(before, said)
+        if self.rotation is not None and (rotated := self.rotation.outcome) is not None:
+            conditions = _with(mappings_at(status, "conditions"), rotated.type, rotated, said.instant)
+            status = {**status, "conditions": conditions}
         return {
-            **standing.files, **self.further,
+            **self._beside(standing),
             CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(said.instant, since)),
         }  # fmt: skip
 
@@ -235,17 +252,22 @@ def status_of(before: Mapping[str, Tree], said: Said) -> dict[str, Tree]:
     if "capacity" in facts:
         facts["capacity"] = {**mapping_at(before, "capacity"), **facts["capacity"]}
     over = {name for name, value in facts.items() if value in ([], {})}
-    conditions = [c for c in mappings_at(before, "conditions") if said.verdict is None or c.get("type") != AVAILABLE]
+    conditions = list(mappings_at(before, "conditions"))
     if said.verdict is not None:
-        old = next((c for c in mappings_at(before, "conditions") if c.get("type") == AVAILABLE), {})
-        same = old.get("status") == said.verdict.status
-        since = old["lastTransitionTime"] if same and "lastTransitionTime" in old else format_time(said.instant)
-        conditions.append({
-            "type": AVAILABLE, "status": said.verdict.status, "reason": said.verdict.reason,
-            "message": said.verdict.message, "lastTransitionTime": since,
-        })  # fmt: skip
+        conditions = _with(conditions, AVAILABLE, said.verdict, said.instant)
     told = {name: value for name, value in {**before, **facts}.items() if name not in over}
     return {**told, "conditions": conditions}
+
+
+def _with(conditions: Iterable[Tree], type_: str, verdict: "Availability | Outcome", instant: datetime) -> list[Tree]:
+    """Conditions with one set: its time is that of its last change of status."""
+    known = list(conditions)
+    others = [condition for condition in known if condition.get("type") != type_]
+    old: Tree = next((condition for condition in known if condition.get("type") == type_), {})
+    same = old.get("status") == verdict.status and "lastTransitionTime" in old
+    since = old["lastTransitionTime"] if same else format_time(instant)
+    said = {"status": verdict.status, "reason": verdict.reason, "message": verdict.message}
+    return [*others, {"type": type_, **said, "lastTransitionTime": since}]
 
 
 def _object(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:

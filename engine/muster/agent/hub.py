@@ -1,21 +1,25 @@
-"""What the hub has decided of a cluster, as its agent reads it: one file of the branch that muster reconciles.
+"""What the hub has decided of a cluster, as its agent reads it: one file of the branch that muster reconciles, and one
+for each request for a certificate whose answer is waited for.
 
 Looked at before each renewal, so it is cheap: the remote is asked where the branch points, and only where that moved,
-the newest commit is fetched; where the server allows it none of its files but the one. What was fetched before is kept
+the newest commit is fetched; where the server allows it none of its files but those. What was fetched before is kept
 in a temporary repository, so that the next fetch brings what changed; after a while a new one takes its place, so that
 an agent which runs for months leaves nothing behind.
 """
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.leases import DURATION, LEASE_SECONDS
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
 from muster.gitio.repository import Repository
-from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER
+from muster.model.ids import ObjectId
+from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.model.locations import SHARDS, derived_path
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
@@ -27,24 +31,36 @@ _FETCHES: Final = 200  # into one temporary repository
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a request for a certificate: `certificate` as PEM, empty until it is signed."""
+
+    certificate: bytes = b""
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """`accepted`: whether the hub lets the cluster in. `synced`: False where it says that the clocks differ.
-    `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default."""
+    `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default.
+    `answers`: to the requests that were asked about, by their names."""
 
     accepted: bool = False
     synced: bool = True
     lease_seconds: int | None = None
+    answers: Mapping[str, Answer] = field(default_factory=dict)
 
 
 @dataclass
 class Hub:
-    """The hub's branch, as one agent sees it. `limit_seconds` bounds each exchange."""
+    """The hub's branch, as one agent sees it. `limit_seconds` bounds each exchange; `requests` names those for
+    certificates of which an answer is waited for."""
 
     remote: str
     branch: str
     cluster: str
     environ: Mapping[str, str] = field(repr=False)
     limit_seconds: float = 30.0
+    requests: Callable[[], Collection[str]] = tuple
     _tip: str | None = None
     _view: View = field(default_factory=View)
     _scratch: Repository | None = None
@@ -90,13 +106,19 @@ class Hub:
 
     def _fetched(self, scratch: Repository, ref: str) -> View:
         tip = fetch_ref(scratch, remote="hub", ref=ref, limit_seconds=self.limit_seconds, shallow=True)
+        body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
+        bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
+        return replace(_view(body), answers={name: _answer(body) for name, body in bodies.items() if body is not None})
+
+    def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
+        """The derived part of an object; None where there is none."""
         for shards in SHARDS:
-            path = derived_path(MANAGED_CLUSTER.id(self.cluster), shards)
+            path = derived_path(id_, shards)
             # Where the server leaves files out of a fetch, this asks for the one.
             found = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
             if found.status == 0:
                 return _read(found.stdout, path)
-        return View()
+        return None
 
 
 def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> View:
@@ -115,11 +137,25 @@ def bounded(seconds: Tree) -> int | None:
     return min(seconds, LONGEST_SECONDS)
 
 
-def _read(data: bytes, path: str) -> View:
+def _read(data: bytes, path: str) -> Tree:
     loaded = load_documents(data, path)
     if loaded.problems or not loaded.documents:
         raise RepositoryError(f"{path} of the hub cannot be read", "the next reconcile writes it anew")
-    body: Tree = loaded.documents[0].body
+    return loaded.documents[0].body
+
+
+def _answer(body: Tree) -> Answer:
+    status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
+    text = dig(body, *CERTIFICATE)
+    try:
+        certificate = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        certificate = b""
+    denied = status.get("Denied") == "True" or dig(body, *DECIDED, "denied") is True
+    return Answer(certificate, denied)
+
+
+def _view(body: Tree) -> View:
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     own = mapping_at(body, "metadata", "annotations").get(DURATION)
     told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None

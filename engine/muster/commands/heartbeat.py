@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from muster.agent.apiserver import ApiServer
     from muster.agent.health import Availability
     from muster.agent.heartbeat import Heart
+    from muster.agent.rotation import Rotation
 
 _LIMIT_SECONDS = 30.0
 _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
@@ -39,6 +40,12 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
               help="Report the version, capacity, allocatable and clusterClaims of this file.")  # fmt: skip
 @click.option("--csr", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="Send this CertificateSigningRequest along.")  # fmt: skip
+@click.option("--identity", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Ask for a certificate, keep it and its key here, and ask anew in time.")  # fmt: skip
+@click.option("--signer", default="kubernetes.io/kube-apiserver-client", show_default=True, metavar="NAME",
+              help="Whom to ask for it.")  # fmt: skip
+@click.option("--certificate-lifetime", type=click.IntRange(min=600), metavar="SECONDS",
+              help="How long it is to last.  [default: as long as the signer lets it]")  # fmt: skip
 @click.option("--deployment", metavar="NAMESPACE/NAME", help="The agent's own deployment, which must be available.")
 @click.option("--minimum-replicas", type=click.IntRange(min=1), default=1, show_default=True,
               help="How many of its replicas must be.")  # fmt: skip
@@ -48,8 +55,8 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
 @click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str, branch: str, kubeconfig: Path | None, api_server: str | None,
-    status_file: Path | None, csr: Path | None, deployment: str | None, minimum_replicas: int,
-    lease_duration: int, again: bool,
+    status_file: Path | None, csr: Path | None, identity: Path | None, signer: str, certificate_lifetime: int | None,
+    deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report how it is, on the branch agents/NAME.
 
@@ -66,11 +73,13 @@ def command(
         raise click.UsageError(f"{cluster!r} is no name of a cluster.")
     server, status = _server(kubeconfig, api_server), _mapping(status_file)
     where = absolute_remote(remote)
+    rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
+    hub = Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS, rotation.names if rotation else tuple)
     heart = Heart(
         OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(),
         partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
-        Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS).look, present, time.monotonic, _sleep, lease_duration,
-        {"csr.yaml": csr.read_bytes()} if csr else {},
+        hub.look, present, time.monotonic, _sleep, lease_duration,
+        {"csr.yaml": csr.read_bytes()} if csr else {}, rotation,
     )  # fmt: skip
     if again:
         _go_on(heart, cluster)
@@ -103,6 +112,19 @@ def _go_on(heart: "Heart", cluster: str) -> None:
     observer.stop()
     with contextlib.suppress(OSError):
         click.echo("stopped")
+
+
+def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":
+    from muster.identity.errors import IdentityError, require_library
+
+    try:
+        require_library()
+        from muster.agent.rotation import Rotation
+        from muster.identity.store import Store
+
+        return Rotation(cluster, Store(folder), signer, seconds)
+    except IdentityError as error:
+        raise click.UsageError(f"{error}.") from error
 
 
 def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":
