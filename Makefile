@@ -29,10 +29,12 @@ PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1)
 pytest: $(STAMP) servers
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --cov --cov-report=
 
-# What takes minutes: fuzzing, simulations over days, agents beating for long. Not part of the gate. Log records are not
-# collected: they hold on to whole fleets.
+# What takes minutes (MINUTES): fuzzing, simulations over days, agents beating for long, runs that are killed. Not part of
+# the gate. Log records are not collected: they hold on to whole fleets.
+MINUTES ?= 10
 soak: $(STAMP)
-	$(BIN)/python -m pytest -p no:cacheprovider -p no:logging tests/soak
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[soak]'
+	MUSTER_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest -q -p no:cacheprovider -p no:logging tests/soak
 
 # What whole runs cost, as ratios beside what is asked for; CLUSTERS=1000,10000 for other sizes of fleets.
 CLUSTERS ?= 500,2000

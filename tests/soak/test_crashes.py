@@ -14,11 +14,11 @@ import pytest
 
 from tests.acts.test_walkthrough import cluster
 from tests.gitio.test_recovery import killed_before, landing, template
+from tests.soak.conftest import share
 from tests.support.git import Repo, clone, new_repository
 from tests.support.killing import Killer
 
 __all__ = ["landing", "template"]  # fixtures
-SECONDS = float(os.environ.get("MUSTER_SOAK_SECONDS", "120"))
 NOW = "2026-01-01T00:10:00Z"
 
 
@@ -56,7 +56,7 @@ def _kills(seconds: float) -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("pushing", [False, True], ids=["here", "pushing"])
-def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, *, pushing: bool) -> None:
+def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, figures: list[str], *, pushing: bool) -> None:
     """All of the process group, as a container is killed: muster and every git."""
     whole = Repo(tmp_path / "whole", {**fleet.environ, "MUSTER_STATE": str(tmp_path / "whole.sqlite")})
     shutil.copytree(fleet.path, whole.path)
@@ -64,7 +64,7 @@ def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, *, pushing: bool) ->
     assert _ended(_muster(whole))[0] == 0
     took = time.monotonic() - began
     killed = recovered = 0
-    for number, how in _kills(SECONDS):
+    for number, how in _kills(share(0.1)):
         origin = clone(fleet, tmp_path / "origin.git", "--bare")
         here = clone(origin, tmp_path / "here") if pushing else fleet
         repo = Repo(tmp_path / "run", {**fleet.environ, "MUSTER_STATE": str(tmp_path / "run.sqlite")})
@@ -98,5 +98,5 @@ def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, *, pushing: bool) ->
             shutil.rmtree(tmp_path / left, ignore_errors=True)
         for kept in tmp_path.glob("run.sqlite*"):
             kept.unlink()
-    print(f"killed {killed} times of {number}; {recovered} times something was put right")
+    figures.append(f"killed {killed} runs of {number}; {recovered} times something was put right")
     assert killed

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import urllib3
 
 from muster.gitio.errors import RepositoryError
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, read_json
 from muster.output.comment import MARKER, MOST, is_comment, says_nothing
 
 _LIMIT_SECONDS: Final = 30.0
@@ -120,8 +120,8 @@ class Api:
                 "see whether the token may write comments on pull requests" if answer.status in (401, 403, 404) else "",
             )
         try:
-            return json.loads(said)
-        except (ValueError, RecursionError) as error:
+            return read_json(said)
+        except ValueError as error:
             raise RepositoryError(f"{method} {path} at {self.url}: the answer is not JSON") from error
 
 

@@ -1,7 +1,6 @@
 """A cluster's API server: where it is and how to speak to it, from a kubeconfig or from inside the cluster."""
 
 import base64
-import json
 import os
 import ssl
 import tempfile
@@ -13,7 +12,7 @@ from typing import Final
 import urllib3
 import yaml
 
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at, read_json
 
 _LIMIT_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 64 * 1024 * 1024  # a list of thousands of nodes
@@ -44,7 +43,7 @@ class ApiServer:
         code, body = self._get(path)
         if code != 200:
             raise OSError(f"GET {path}: status {code}")
-        value = json.loads(body)
+        value = read_json(body)
         if not isinstance(value, dict):
             raise ValueError(f"GET {path}: not an object")  # noqa: TRY004 - it is the server's value that is wrong
         return value

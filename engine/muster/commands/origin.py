@@ -7,7 +7,6 @@ machine, a person has to say. Nothing in `direct_url.json` is trusted: what a sh
 take for more than a URL is no source, and credentials are never repeated.
 """
 
-import json
 import os
 import re
 import tomllib
@@ -20,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 import muster
 from muster.gitio.errors import RepositoryError
 from muster.gitio.process import Git, without_location
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, read_json
 
 DISTRIBUTION: Final = "muster-fleet"
 
@@ -110,7 +109,7 @@ def public_url(url: str) -> str:
 def _direct_url(found: Distribution) -> Tree:
     text = found.read_text("direct_url.json")
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else read_json(text)
     except ValueError:
         return {}
 

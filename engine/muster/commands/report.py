@@ -1,6 +1,5 @@
 """`muster report`: what an adapter calls to say how its work on an object stands."""
 
-import json
 import os
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import click
 
 from muster.commands import options
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, read_json
 
 
 class ConditionType(click.ParamType[object]):
@@ -152,7 +151,7 @@ def _generation(task: Tree) -> int | None:
 
 def _json(text: str, name: str) -> Tree:
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise click.UsageError(f"{name} is not JSON: {error}") from error
     if not isinstance(value, dict):

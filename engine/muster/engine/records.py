@@ -11,7 +11,7 @@ from muster.model.decision import Because, Decision, Held, Input, Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
-from muster.model.tree import At, Tree
+from muster.model.tree import At, Tree, read_json
 from muster.model.waiver import Waiver
 
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -24,8 +24,7 @@ def text_of(tree: Tree) -> str:
 
 def tree_of(text: str) -> Tree:
     """Return the tree that a text is of."""
-    tree: Tree = json.loads(text)
-    return tree
+    return read_json(text)
 
 
 def put_body(body: Tree) -> Tree:

@@ -20,6 +20,7 @@ from typing import Final
 from muster.gitio.errors import RepositoryError
 from muster.gitio.process import Completed, Git
 from muster.gitio.repository import Repository, common_directory
+from muster.model.tree import read_json
 
 _FOLDER: Final = "muster"
 #: A note that never got its name belongs to a run that was killed in the moment of writing it.
@@ -176,7 +177,7 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
 def _read(text: bytes) -> Note:
     """The note as it was written; one that says nothing where it is none of ours."""
     with suppress(ValueError, TypeError, AttributeError):
-        values = json.loads(text)
+        values = read_json(text)
         values.pop("name", None)
         note = Note(**values)
         if all(isinstance(value, str) for value in (note.ref, note.new, note.worktree, note.old)):

@@ -22,7 +22,7 @@ from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.model.secrets import without_secrets
 from muster.model.times import format_time, try_time
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, read_json
 
 REF = "refs/muster/pulses"
 _MESSAGE = "What muster remembers of its pulses\n"
@@ -156,14 +156,19 @@ def decoded(files: Mapping[str, bytes]) -> PulseMemory:
     memory = PulseMemory()
     for content in files.values():
         try:
-            objects: Tree = json.loads(content)
+            objects = read_json(content)
         except ValueError:
             continue
         for name, policies in objects.items() if isinstance(objects, dict) else ():
             parts = name.split("/")
-            if len(parts) == len(ObjectId._fields) and isinstance(policies, dict):
+            if len(parts) == len(ObjectId._fields) and isinstance(policies, dict) and _is_text(name):
                 _read(memory, ObjectId(*parts), policies.items())
     return memory
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name could be an object's: JSON can hold halves of characters, which nothing can be called."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _read(memory: PulseMemory, id_: ObjectId, entries: Iterable[tuple[str, Tree]]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.gitio.repository import Repository, common_directory
+from muster.model.tree import read_json
 
 _FILE: Final = "muster/refused.json"
 
@@ -26,7 +27,7 @@ class Refusal(NamedTuple):
 def refusals(repository: Repository) -> dict[str, Refusal]:
     """Return what was refused, by the full name of the ref under which it would be kept here."""
     try:
-        known = json.loads(_path(repository).read_text(encoding="utf-8"))
+        known = read_json(_path(repository).read_text(encoding="utf-8"))
         return {str(ref): Refusal(str(commit), str(why)) for ref, (commit, why) in known.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

@@ -14,6 +14,14 @@ Tree: TypeAlias = Any
 At: TypeAlias = tuple[str | int, ...]
 
 
+def read_json(text: str | bytes) -> Tree:
+    """Return the tree that a JSON text is of. ValueError for what is none, or is nested deeper than can be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
 def dig(tree: Tree, *path: str) -> Tree:
     """Return the value at `path`, or None where any step is missing or not a mapping."""
     for step in path:

@@ -5,7 +5,6 @@ of the cluster's AddOnPlacementScore of that name, and `text.parseJSON()`. An ex
 Placement misconfigured: it keeps its last decisions, and the finding says where the mistake is.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from muster.cel.types import BOOL, DYN, INT, STRING, Field, ListType, ObjectType
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.model.tree import Tree, mapping_at, mappings_at, read_json
 from muster.policy.expressions import expression_findings
 from muster.policy.selectors import LabelSelector
 from muster.policy.types import object_type
@@ -87,4 +86,4 @@ def _scores(cluster: ClusterView, name: str) -> Tree:
 
 
 def _parse_json(text: str) -> Tree:
-    return json.loads(text)
+    return read_json(text)

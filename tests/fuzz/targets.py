@@ -1,0 +1,195 @@
+"""What eats bytes that somebody else wrote: a target is a function of bytes that raises where muster would.
+
+Whatever the bytes are, there is an answer: a value, a finding, or one of the errors that a reader says it raises. An
+exception of any other kind, or the finding by which the engine says that it has caught one, is a fault of ours.
+"""
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from muster import cel
+from muster.answers.planfile import PlanFileError, read_plan
+from muster.cel.types import DYN
+from muster.engine.settle import settle
+from muster.engine.state import State, open_state
+from muster.gitio import journal, pulse_memory
+from muster.policy.environments import UNBOUNDED, policy_environment
+from muster.yamlio.loader import load_documents
+from muster.yamlio.shapes import SHAPES
+from tests.support.example import EXAMPLE, NOON
+from tests.support.fuzzing import FAULTS
+from tests.support.mutations import Broken, Files
+
+Eat = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`eat` takes anything; `seeds` are what it is meant for."""
+
+    eat: Eat
+    seeds: Callable[[], Iterable[bytes]]
+
+
+def of_the_loader(data: bytes) -> None:
+    """Both readers of YAML, with every problem that they tell."""
+    for loaded in (load_documents(data, "file.yaml"), SHAPES.load(data, "file.yaml")):
+        assert all(problem.message for problem in loaded.problems)
+
+
+@cache
+def _small() -> Files:
+    """Little of everything: a file of it that is broken is soon decided."""
+    names = ("fleet.yaml", "clusters/prod-eu-1/cluster.yaml")
+    found: Files = {("", name): (EXAMPLE / name).read_bytes() for name in names if (EXAMPLE / name).is_file()}
+    found["", "clusters/one.yaml"] = _CLUSTER
+    return found
+
+
+_CLUSTER = b"""\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: one, labels: {region: eu}}
+spec: {hubAcceptsClient: true}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: managed-cluster-lease, namespace: one}
+spec: {renewTime: "2026-01-01T11:59:30Z", leaseDurationSeconds: 60}
+"""
+
+
+def of_a_fleet(data: bytes) -> None:
+    """A file of people, and the same from an agent, in a small fleet that is decided twice."""
+    files = {**_small(), ("", "clusters/given.yaml"): data, ("agents/one", "given.yaml"): data}
+    for instant in (NOON, NOON + timedelta(minutes=10)):
+        settled = settle(Broken(files), instant)
+        caught = [found for found in (*settled.first.findings, *settled.findings) if found.code in FAULTS]
+        assert not caught, caught
+        for path, text in settled.files.items():
+            files["", path] = b"" if text is None else text.encode()
+
+
+def of_expressions(data: bytes) -> None:
+    """An expression of a policy: compiled, and evaluated over a cluster within its budget."""
+    text = data.decode(errors="replace")
+    environment = policy_environment((), {"anything": DYN}, {}, UNBOUNDED)
+    try:
+        program = cel.compile(text, environment)
+    except cel.CompileError as error:
+        assert error.issues
+        return
+    with suppress(cel.EvaluationError):
+        program.evaluate(_VALUES)
+
+
+_VALUES: Mapping[str, object] = {
+    "self": {"metadata": {"name": "one", "labels": {"a": "b"}}, "spec": {"n": 1, "list": [1, 2, "x", None]}},
+    "anything": {"text": "x", "bytes": b"\xff", "deep": [[[{}]]]}, "now": NOON, "lease": {}, "conditions": {},
+    "reported": {}, "previous": {}, "params": {}, "generation": 1, "adapters": {}, "variables": {},
+}  # fmt: skip
+
+
+def of_plan_files(data: bytes) -> None:
+    """What `reconcile --plan FILE` reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "plan.json")
+        path.write_bytes(data)
+        with suppress(PlanFileError):
+            read_plan(path)
+
+
+def of_states(data: bytes) -> None:
+    """What is kept between runs: read, or begun anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "own", "state.sqlite")
+        path.parent.mkdir(mode=0o700)
+        path.write_bytes(data)
+        state = open_state(path)
+        if state is not None:
+            with suppress(sqlite3.Error):  # what is damaged further on is found as it is read, and dropped by callers
+                _all_of(state)
+            state.close()
+
+
+def _all_of(state: State) -> None:
+    if state.facts() is None:
+        return
+    state.kept(state.whole() | state.due(1 << 40))
+    state.context()
+    state.next_due()
+
+
+def of_notes(data: bytes) -> None:
+    """What a killed run has left of what it was about to do."""
+    note = journal._read(data)
+    assert isinstance(note.ref, str)
+
+
+def of_pulse_memories(data: bytes) -> None:
+    """What a branch that anybody may push to says of pulses that went out."""
+    memory = pulse_memory.decoded({"pulses/one.yaml": data, "one.json": data})
+    pulse_memory.encoded(memory)
+
+
+#: What readers of anything stumble over: deep nesting, long numbers, halves of characters, no text at all.
+NASTY = (
+    b"", b"[" * 3000, b'{"a":' * 3000, b"(" * 3000, b"- " * 3000, b"a: " * 300, b"9" * 5000, b"1e999999999",
+    b'{"\\ud800/a/b/c": {"p": {"generation": 1, "time": "2026-01-01T00:00:00Z", "count": 1}}}', b"\0", b"\xff\xfe",
+    "\ufeffa: \u2028b".encode(), b"&a [*a, *a]", b"NaN", b'{"a": 1, "a": 2}', b"!!python/object:os.system x",
+)  # fmt: skip
+
+
+def _yaml() -> Iterable[bytes]:
+    return [path.read_bytes() for path in sorted(EXAMPLE.rglob("*.yaml")) if "/." not in str(path)]
+
+
+def _expressions() -> Iterable[bytes]:
+    return [
+        b"has(lease.spec) && now - lease.spec.renewTime > duration('5m')",
+        b"self.spec.list.exists(x, x == 'x') ? 'a'.matches('^a+$') : [1, 2.0, 3u, b'x'].size() > 2",
+        b"{'a': 1}.map(k, k + string(now)).join(',').format([1]) == optional.of(1).orValue('')",
+        b"timestamp('2026-01-01T00:00:00Z').getFullYear() % 4 == 0 || cel.bind(x, anything, x.deep[0][0] != null)",
+    ]
+
+
+def _plans() -> Iterable[bytes]:
+    return [
+        b'{"format": "muster.dev/plan/v1", "now": "2026-01-01T12:00:00Z", "commit": "' + b"0" * 40 + b'", "agents": {},'
+        b' "files": {"derived/a.yaml": "x", "derived/b.yaml": null}, "changes": [], "findings": [], "held": []}'
+    ]
+
+
+def _states() -> Iterable[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "own", "state.sqlite")
+        state = open_state(path)
+        assert state is not None
+        state.replace({"commit": "x", "now": 1}, (), None)
+        state.close()
+        return [path.read_bytes()]
+
+
+def _notes() -> Iterable[bytes]:
+    return [b'{"ref": "refs/heads/main", "old": "", "new": "", "worktree": "", "seconds": 1}']
+
+
+def _memories() -> Iterable[bytes]:
+    return [b"- policy: p\n  sent: {generation: 1, time: 2026-01-01T00:00:00Z, count: 1}\n", b"{}"]
+
+
+TARGETS: Mapping[str, Target] = {
+    "loader": Target(of_the_loader, _yaml),
+    "fleet": Target(of_a_fleet, _yaml),
+    "expressions": Target(of_expressions, _expressions),
+    "plans": Target(of_plan_files, _plans),
+    "states": Target(of_states, _states),
+    "notes": Target(of_notes, _notes),
+    "memories": Target(of_pulse_memories, _memories),
+}

@@ -1,0 +1,19 @@
+"""What eats bytes that somebody else wrote takes what readers stumble over, and what it is meant for."""
+
+import pytest
+
+from tests.fuzz.targets import NASTY, TARGETS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_takes_what_others_stumble_over(name: str) -> None:
+    for data in NASTY:
+        TARGETS[name].eat(data)
+
+
+@pytest.mark.parametrize("name", ["expressions", "plans", "states", "notes", "memories"])
+def test_a_target_takes_what_it_is_meant_for(name: str) -> None:
+    seeds = list(TARGETS[name].seeds())
+    assert seeds
+    for data in (*seeds, *(seed[: len(seed) // 2] for seed in seeds)):
+        TARGETS[name].eat(data)
