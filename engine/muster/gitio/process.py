@@ -240,8 +240,14 @@ def without_location(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
 
 
+#: Search paths on which a git was found that is not too old: a command opens its repository several times.
+_SUFFICIENT: Final[set[str | None]] = set()
+
+
 def require_git(git: Git) -> None:
     """Raise RepositoryError where git is missing or older than OLDEST_GIT."""
+    if git.environ.get("PATH") in _SUFFICIENT:
+        return
     done = git.run("version")
     if done.status:
         raise _cannot_start(complaint(done.stderr, done.status))
@@ -250,6 +256,7 @@ def require_git(git: Git) -> None:
     if numbers < OLDEST_GIT:
         oldest = ".".join(map(str, OLDEST_GIT))
         raise RepositoryError(f"{' '.join(words)} is too old", f"muster needs git {oldest} or later")
+    _SUFFICIENT.add(git.environ.get("PATH"))
 
 
 @contextmanager
