@@ -1,12 +1,16 @@
 """Running the command line in this process, as a user would from a shell."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from muster.commands import cli
-from tests.support.git import git_environ
+from muster.commands.disposable import state_path
+from muster.engine.state import copy_of
+from muster.gitio.repository import open_repository
+from tests.support.git import Repo, copy, git_environ
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -25,3 +29,27 @@ def muster(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         return code, captured.out, captured.err
 
     return run
+
+
+Make = Callable[[Path], Repo]
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Make], Repo]:
+    """Return a function that makes a repository in which a run was, with what that keeps: once, and copies of both."""
+    folder = tmp_path_factory.mktemp("once")
+
+    def repository(path: Path, make: Make) -> Repo:
+        if not (folder / "fleet").exists():
+            copy_of(_kept(make(folder / "fleet")), folder / "kept" / "state")
+        made = copy(folder / "fleet", path)
+        copy_of(folder / "kept" / "state", _kept(made))
+        return made
+
+    return repository
+
+
+def _kept(repo: Repo) -> Path:
+    path = state_path(os.environ, open_repository(repo.path, repo.environ), "main", None)
+    assert path is not None
+    return path

@@ -5,12 +5,12 @@ after run; deleting the file is what removes the object.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Run
+from tests.commands.conftest import Make, Run
 from tests.support.git import Repo, new_repository
 
 NOW = "2026-01-01T00:00:00Z"
@@ -147,13 +147,16 @@ REMOVALS: Mapping[str, Edit] = {
 
 
 @pytest.fixture
-def repo(tmp_path: Path, muster: Run) -> Repo:
-    repo = new_repository(tmp_path / "fleet")
-    repo.commit(dict(FLEET))
-    code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert code == 0, f"{out}{err}"
-    assert "derived/managedclusters/c.yaml" in repo.git("ls-files")
-    return repo
+def repo(tmp_path: Path, muster: Run, once: Callable[[Path, Make], Repo]) -> Repo:
+    def make(path: Path) -> Repo:
+        repo = new_repository(path)
+        repo.commit(dict(FLEET))
+        code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
+        assert code == 0, f"{out}{err}"
+        assert "derived/managedclusters/c.yaml" in repo.git("ls-files")
+        return repo
+
+    return once(tmp_path / "fleet", make)
 
 
 @pytest.mark.parametrize("name", SLIPS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Run
+from tests.commands.conftest import Make, Run
 from tests.commands.test_slips import FOREIGN, REMEDY, TAINTS, cluster
 from tests.support.git import Repo, new_repository
 
@@ -47,11 +47,14 @@ def idle(repo: Repo, muster: Run, files: Mapping[str, str | None]) -> None:
 
 
 @pytest.fixture
-def repo(tmp_path: Path, muster: Run) -> Repo:
-    repo = new_repository(tmp_path / "fleet")
-    repo.commit({"a.yaml": cluster("a"), "dns.yaml": REMEDY})
-    assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
-    return repo
+def repo(tmp_path: Path, muster: Run, once: Callable[[Path, Make], Repo]) -> Repo:
+    def make(path: Path) -> Repo:
+        repo = new_repository(path)
+        repo.commit({"a.yaml": cluster("a"), "dns.yaml": REMEDY})
+        assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0
+        return repo
+
+    return once(tmp_path / "fleet", make)
 
 
 @pytest.mark.parametrize("kind", IDLE)

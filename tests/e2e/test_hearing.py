@@ -16,7 +16,7 @@ from muster.commands import exits
 from muster.model.times import parse_time
 from tests.acts.test_walkthrough import available, cluster, lease, observed
 from tests.commands.conftest import Run
-from tests.support.git import Repo, clone, new_repository
+from tests.support.git import Repo, clone, copy, new_repository
 from tests.support.processes import running
 
 BEAT, NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:10:00Z"
@@ -46,17 +46,23 @@ class Hub:
         return Repo(self.path / name, self.repo.environ)
 
 
+@pytest.fixture(scope="module")
+def reconciled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test makes the hub, of which each gets a copy."""
+    return tmp_path_factory.mktemp("reconciled")
+
+
 @pytest.fixture
-def hub(tmp_path: Path, muster: Run) -> Hub:
-    made = new_repository(tmp_path / "hub.git", bare=True)
-    hub = Hub(made, tmp_path)
-    person = clone(made, tmp_path / "person")
-    person.commit({f"clusters/{name}/cluster.yaml": cluster(name) for name in "abc"})
-    person.git("push", "--quiet", "origin", "main")
-    for name in "abc":
-        hub.beat(name, BEAT)
-    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
-    return hub
+def hub(reconciled: Path, tmp_path: Path, muster: Run) -> Hub:
+    if not any(reconciled.iterdir()):
+        made = Hub(new_repository(reconciled / "hub.git", bare=True), reconciled)
+        person = clone(made.repo, reconciled / "person")
+        person.commit({f"clusters/{name}/cluster.yaml": cluster(name) for name in "abc"})
+        person.git("push", "--quiet", "origin", "main")
+        for name in "abc":
+            made.beat(name, BEAT)
+        assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
+    return Hub(copy(reconciled / "hub.git", tmp_path / "hub.git"), tmp_path)
 
 
 CHECKOUTS = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 from tempfile import mkdtemp
 
 DATE = "2026-01-01T00:00:00Z"
@@ -143,6 +143,12 @@ def clone(origin: Repo, path: Path, *options: str) -> Repo:
     """Clone `origin` to `path`."""
     origin.git("clone", "--quiet", *options, str(origin.path), str(path))
     return Repo(path, origin.environ)
+
+
+def copy(original: Path, path: Path) -> Repo:
+    """Copy a repository, with its work tree."""
+    copytree(original, path, symlinks=True)
+    return Repo(path, git_environ(path.parent))
 
 
 def add_worktree(repo: Repo, path: Path, branch: str) -> Repo:
