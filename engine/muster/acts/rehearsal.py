@@ -22,7 +22,9 @@ from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
 from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository
+from muster.gitio.rootref import files_of
 from muster.gitio.scratch import scratch_of
+from muster.model.agentref import relay_of
 from muster.model.published import Memory, PulseKey
 
 
@@ -76,6 +78,9 @@ class Rehearsal:
 
     def _edited(self, ref: AgentRef, edits: Edits) -> AgentRef:
         files = {path: data for (name, path), data in edits.items() if name == ref.short}
+        if relay_of(ref.name):  # a tree, which nothing is built on: what it holds, and this
+            files = {**files_of(self.repository, ref.commit), **files}
+            return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", None))
         return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", ref.commit))
 
 

@@ -19,8 +19,9 @@ from muster.engine.changes import summary
 from muster.engine.state import State
 from muster.engine.unrest import UNREST
 from muster.fleet.faults import is_fault, told
-from muster.gitio.agents import AgentRef, agent_refs
+from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError
+from muster.gitio.hearing import here
 from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, branch_tip, common_directory
 from muster.gitio.retry import patient
@@ -162,7 +163,8 @@ class Watcher:
         return max(0.0, until.total_seconds())
 
     def _state(self) -> object:
-        return branch_tip(self.repository, self.branch), _tips(agent_refs(self.repository))
+        tip = branch_tip(self.repository, self.branch)
+        return tip, _tips(here(self.repository, tip or "HEAD").refs)
 
     def _state_or_none(self) -> object:
         try:

@@ -24,9 +24,11 @@ _NAMED = 5
 @dataclass(frozen=True, slots=True)
 class Ears:
     """How a command listens: `ask` remotes or not, and not longer than `limit_seconds` each; whether refs that are
-    missing everywhere count as `gone`; and whether it must have `news` where what is here are copies."""
+    missing everywhere count as `gone`; and whether it must have `news` where what is here are copies.
+    `lasting`: the process will listen again."""
 
     ask: bool = True
+    lasting: bool = False
     gone: bool = False
     news: bool = False
     limit_seconds: float = LIMIT_SECONDS
@@ -49,7 +51,14 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
         return recorded_at(repository, commit) if commit else frozenset()
 
     if ears.ask:
-        heard = listen(repository, recorded, revision=commit or "HEAD", first=first, limit_seconds=ears.limit_seconds)
+        heard = listen(
+            repository,
+            recorded,
+            revision=commit or "HEAD",
+            first=first,
+            lasting=ears.lasting,
+            limit_seconds=ears.limit_seconds,
+        )
     else:
         heard = here(repository, commit or "HEAD")
     if heard.stale and ears.news:
@@ -64,7 +73,7 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
 
 def require_heard(repository: Repository, run: "Run", heard: Heard, ears: Ears) -> None:
     """Raise RepositoryError where clusters spoke through refs at the last run that could not be heard now."""
-    unheard = sorted(run.fleet.unheard)
+    unheard = sorted(run.fleet.unheard - heard.agents.unknown)  # for further repositories nobody has to wait
     if not unheard:
         return
     names = ", ".join(unheard[:_NAMED]) + (f" and {len(unheard) - _NAMED} more" if len(unheard) > _NAMED else "")

@@ -19,7 +19,6 @@ from muster.policy.overrides import ALLOW_DISRUPTION, FORM, override_of
 #: false promise. Path within the spec -> what to do meanwhile.
 AWAITED: Final = {
     ("derived", "branch"): "remove it: derived/ is written to the branch that is reconciled",
-    ("agents", "remotes"): "remove it: agents push to the repository that is reconciled, or a remote of it",
 }
 
 

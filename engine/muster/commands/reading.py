@@ -18,6 +18,7 @@ from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.gitio.snapshot import CommitSnapshot
+from muster.model.agentref import relay_of
 from muster.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Reading:
         return instant_of(self.repository, self.base, now)
 
     def tip_of(self, ref: str) -> str | None:
-        """The commit of an agent's ref, named as messages name it; None for one that was not heard."""
+        """The commit of an agent's ref, named as messages name it; None for one that was not heard, or by a relay."""
         refs = self.heard.refs if self.heard is not None else ()
-        return next((found.commit for found in refs if found.short == ref), None)
+        return next((found.commit for found in refs if found.short == ref and not relay_of(found.name)), None)
 
     def question(self, now: datetime) -> "Question | None":
         """The same as a question to what the last run left of the branch that is checked out; None where something else

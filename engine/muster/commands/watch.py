@@ -60,7 +60,7 @@ def command(
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     watcher = Watcher(
         repository, target, remote if push else None, timedelta(seconds=interval), _say,
-        clock=options.present, ears=replace(WRITER, ask=not offline), verbose=verbose, sink_dir=sink_dir,
+        clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose, sink_dir=sink_dir,
         state=kept, workers=workers, authority=signer.load(repository, options.present()) if signer else None,
     )  # fmt: skip
     stop = Event()

@@ -7,6 +7,7 @@ from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.findings import finding, finding_of, path_text
 from muster.model.ids import ObjectId
+from muster.model.snapshot import Withheld
 from muster.model.source import Part, Place
 
 
@@ -109,6 +110,15 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
     message = f"{number} through refs that are not here, so nothing is decided about them: {names}"
     hint = "fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'"
     return finding("MUS510", message, hint=hint)
+
+
+def agents_withheld(withheld: Withheld, clusters: Sequence[str]) -> Finding:
+    """A further repository that agents push to and that did not answer."""
+    names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
+    message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
+    kept = f"; nothing is decided about the clusters that it speaks for: {names}" if clusters else ""
+    hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
+    return finding("MUS512", message + kept, hint=hint)
 
 
 def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:

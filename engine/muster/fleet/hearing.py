@@ -38,7 +38,8 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
     recorded = recorded_agents(fleet)
     present = agents.present | words
-    missing = recorded - present - _in_files(fleet)
+    withheld = agents.unknown & (recorded | words)
+    missing = recorded - present - _in_files(fleet) - withheld
     gone = missing if agents.asked and recorded & present else missing & agents.gone
     unheard = frozenset(missing - gone)
     known = sorted({*fleet.objects, *proposed(fleet)})
@@ -49,6 +50,8 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     ]
     if unheard:
         found.append(messages.agents_unheard(sorted(unheard)))
+    found.extend(messages.agents_withheld(one, sorted(one.clusters & withheld)) for one in agents.withheld)
+    unheard |= withheld
     return replace(
         fleet,
         speaking=frozenset(present & (words | recorded)),

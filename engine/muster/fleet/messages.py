@@ -34,7 +34,7 @@ _PROBLEM_CODES = {
 }
 _SKIPPED_CODES = {
     "symlink": "MUS020", "too-large": "MUS022", "no-cluster": "MUS121", "misplaced": "MUS121", "dated-ahead": "MUS122",
-    "over-limit": "MUS131",
+    "over-limit": "MUS131", "not-given": "MUS132",
 }  # fmt: skip
 _AGENTS_HINT = (
     "an agent's branch is agents/<cluster>, with one cluster's name in lower case; rename or delete the branch"
@@ -50,6 +50,10 @@ SKIPPED_TEXTS = {
     "unreadable": ("the file could not be read: {detail}", "check its permissions"),
     "no-cluster": ("the branch {detail} names no cluster, so nothing on it counts", _AGENTS_HINT),
     "misplaced": ("the branch {detail} is no agent's, though it looks like one: nothing on it counts", _AGENTS_HINT),
+    "not-given": (
+        "this speaks for {detail}, which is not given to whom it comes from: nothing of it counts",
+        "give the cluster to the repository or relay (Fleet.spec.agents.remotes, relays), or stop that agent",
+    ),
     "over-limit": (
         "the agent's branch holds too much: {detail}",
         "make the agent say less, or let agents say more: Fleet.spec.agents.maxBytes and maxFiles",

@@ -14,22 +14,32 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.agentsettings import AgentSettings
+from muster.gitio.errors import LockedError, RepositoryError, explain
 from muster.gitio.journal import Note, noted
 from muster.gitio.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, remote_command, tracking
 from muster.gitio.quarantine import quarantine
+from muster.gitio.recovery import recover
 from muster.gitio.refusals import Refusal, refusals, remember
 from muster.gitio.repository import Repository, ref_tip
-from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
+from muster.model.agentref import RELAYS, Mandate
+from muster.model.snapshot import AgentLimits
 
-AGENTS: Final = "refs/heads/agents/"
+_HEADS: Final = "refs/heads/"
+_AGENTS: Final = "agents/"
+DEFAULTS: Final = AgentSettings()
+#: A relay speaks for so many agents as far as room goes.
+_RELAYED: Final = 64
 #: What a ref takes on the wire: nearly all of them far less. Where many come at once, no more is expected of each.
 _USUAL_BYTES: Final = 16 << 10
 #: Entries of trees: a name and an id.
 _ENTRY_BYTES: Final = 512
 #: So many are named in one command, and so many commits that are here already.
 _AT_ONCE, _TIPS = 5000, 64
-_RACES: Final = 3
+#: Of agents that push where they are not asked, so many are named.
+_TOLD: Final = 20
+_NOT_GIVEN: Final = "not given"
+_ATTEMPTS: Final = 3
 #: How a server says that what it named a moment ago is not there any more.
 _RACED: Final = re.compile(r"not our ref|unadvertised object")
 
@@ -39,41 +49,50 @@ class _RacedError(RepositoryError):
 
 
 def fetch_agents(
-    repository: Repository, *, remote: str, into: str | None = None, limits: AgentLimits = DEFAULT_LIMITS,
-    limit_seconds: float = LIMIT_SECONDS,
+    repository: Repository, *, remote: str, into: str | None = None, settings: AgentSettings = DEFAULTS,
+    mandate: Mandate | None = None, answer_seconds: float | None = None, limit_seconds: float = LIMIT_SECONDS,
 ) -> None:  # fmt: skip
-    """Fetch the agents' refs of `remote` and nothing else; those that are gone there are removed here.
+    """Fetch the refs of agents and relays of `remote` and nothing else; those that are gone there are removed here.
 
-    They go below the prefix `into`, or where `tracking` says. Those that hold far more than `limits` are left as they
-    were, and remembered (`refusals`). RepositoryError where the remote cannot be read, or does not send everything
+    They go below the prefix `into`, or where `tracking` says. Those that hold far more than they may are left as they
+    were, and remembered (`refusals`). With a `mandate`, only agents of its clusters are asked for.
+    RepositoryError where the remote cannot be read, does not answer within `answer_seconds`, or does not send all of it
     within `limit_seconds`: what has come by then stays.
     """
-    prefix = f"{into or tracking(repository, remote)}agents/"
+    space = into or tracking(repository, remote)
     until = time.monotonic() + limit_seconds
-    for race in range(_RACES):
+    for attempt in range(_ATTEMPTS):
         try:
-            _Fetch(repository, remote, prefix, limits, until).run()
-        except _RacedError:
-            if race + 1 == _RACES:
+            _Fetch(repository, remote, space, settings, mandate, answer_seconds or limit_seconds, until).run()
+        except (_RacedError, LockedError):
+            if attempt + 1 == _ATTEMPTS:
                 raise
+            recover(repository)  # another process was at it, or is dead and its locks are in the way
         else:
             return
 
 
 class _Fetch:
-    """One fetch of the agents' refs of a remote, to below `prefix`."""
+    """One fetch of the agents' refs of a remote, to below `space`."""
 
-    def __init__(self, repository: Repository, remote: str, prefix: str, limits: AgentLimits, until: float) -> None:
-        self._repository, self._remote, self._prefix = repository, remote, prefix
-        self._limits, self._until = limits, until
+    def __init__(
+        self, repository: Repository, remote: str, space: str, settings: AgentSettings, mandate: Mandate | None,
+        answer_seconds: float, until: float,
+    ) -> None:  # fmt: skip
+        self._repository, self._remote, self._space = repository, remote, space
+        self._limits, self._mandate = settings.limits, mandate
+        self._answer_seconds, self._until = answer_seconds, until
+        self._relays = frozenset(f"{RELAYS}{name}" for name in settings.relays)
         self._shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
-        self._here = _refs_below(repository, prefix)
+        self._here = _refs_below(repository, f"{space}agents/", *(space + relay for relay in self._relays))
 
     def run(self) -> None:
-        there = {self._prefix + name: oid for name, oid in self._listed()}
+        listed = {self._space + name: oid for name, oid in self._listed()}
+        there = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
         known = refusals(self._repository)
         why = _why(self._limits)
         refused = {ref: Refusal(oid, why) for ref, oid in there.items() if known.get(ref) == (oid, why)}
+        refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - there.keys())[:_TOLD])
         wanted = {
             ref: oid for ref, oid in there.items() if self._here.get(ref) != oid and ref not in refused
         }  # fmt: skip
@@ -85,19 +104,23 @@ class _Fetch:
                 else:
                     refused.update((ref, Refusal(oid, why)) for ref, oid in batch.items())
         finally:
-            remember(self._repository, self._prefix, refused)
+            remember(self._repository, self._space, refused)
 
     def _listed(self) -> Iterator[tuple[str, str]]:
-        """The agents' refs as the remote has them: what comes after `agents/`, and the commit."""
-        done = remote_command(
-            self._repository, ("ls-remote", "--quiet", "--heads"), self._remote, (), self._seconds_left()
-        )
+        """The branches of agents and relays as the remote has them, and their commits."""
+        seconds = min(self._answer_seconds, self._seconds_left())
+        done = remote_command(self._repository, ("ls-remote", "--quiet", "--heads"), self._remote, (), seconds)
         if done.status:
             raise explain("ls-remote", done.stderr, done.status)
         for line in os.fsdecode(done.stdout).split("\n"):
             oid, _, name = line.partition("\t")
-            if name.startswith(AGENTS):
-                yield name.removeprefix(AGENTS), oid
+            branch = name.removeprefix(_HEADS)
+            if branch in self._relays or branch.startswith(_AGENTS):
+                yield branch, oid
+
+    def _is_given(self, ref: str) -> bool:
+        branch = ref.removeprefix(self._space)
+        return self._mandate is None or branch in self._relays or branch.removeprefix(_AGENTS) in self._mandate
 
     def _brought(self, wanted: Mapping[str, str]) -> Iterator[tuple[dict[str, str], bool]]:
         """Yield the refs in batches, and whether their objects are here now; one that is not is a single ref."""
@@ -116,7 +139,8 @@ class _Fetch:
     def _bring(self, refs: Mapping[str, str]) -> bool:
         """Fetch the objects of some refs; tell whether they fitted."""
         limits = self._limits
-        room = limits.max_bytes + limits.max_files * _ENTRY_BYTES + len(refs) * _USUAL_BYTES
+        relays = sum(ref.removeprefix(self._space) in self._relays for ref in refs)
+        room = (1 + relays * _RELAYED) * limits.max_bytes + limits.max_files * _ENTRY_BYTES + len(refs) * _USUAL_BYTES
         options = (*FETCH, "--no-filter", *self._negotiation(refs))
         commits = sorted(set(refs.values()))
         with quarantine(self._repository.git, room) as place:
@@ -147,7 +171,7 @@ class _Fetch:
         lines = (
             f"delete {ref}\0\0" if oid is None else f"update {ref}\0{oid}\0\0" for ref, oid in sorted(refs.items())
         )
-        with noted(self._repository, Note(self._prefix, seconds=AFTERWARDS_SECONDS)) as journal:
+        with noted(self._repository, Note(self._space, seconds=AFTERWARDS_SECONDS)) as journal:
             # A log of agents' refs would hold on to every heartbeat.
             done = journal.after(
                 journal.holding(self._repository.git).run(
@@ -171,6 +195,6 @@ def _why(limits: AgentLimits) -> str:
     return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
 
 
-def _refs_below(repository: Repository, prefix: str) -> dict[str, str]:
-    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+def _refs_below(repository: Repository, *prefixes: str) -> dict[str, str]:
+    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
     return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).splitlines())}

@@ -14,16 +14,29 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
 
+from muster.gitio.agentsettings import AgentSettings
 from muster.gitio.entries import LINK, SUBMODULE, describe_link
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
 from muster.gitio.refusals import refusals
+from muster.gitio.relayed import COMMIT, relayed_clusters
 from muster.gitio.repository import Repository
-from muster.model.agentref import misplaced, resembles, short_name, speaks_for
+from muster.gitio.trees import raw_entries
+from muster.model.agentref import (
+    FROM,
+    misplaced,
+    relay_of,
+    relayed,
+    remote_of,
+    resembles,
+    short_name,
+    speaks_for,
+)
 from muster.model.snapshot import AgentLimits, Skipped
 from muster.model.source import SourceFile
 
+DEFAULTS: Final = AgentSettings()
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
 _TREE: Final = b"40000"
@@ -61,34 +74,47 @@ class AgentRef:
         return short_name(self.name)
 
 
-def agent_refs(repository: Repository, present: datetime | None = None) -> tuple[AgentRef, ...]:
+def agent_refs(
+    repository: Repository, present: datetime | None = None, settings: AgentSettings = DEFAULTS
+) -> tuple[AgentRef, ...]:
     """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
 
-    Local branches and remote-tracking ones count alike. Where several speak for one cluster, the commit with the
+    Local branches and remote-tracking ones count alike, and so does what further repositories and relays say of the
+    clusters that the `settings` give them. What a relay says of a cluster is an `AgentRef` too: its `commit` is then a
+    folder's tree. Where several speak for one cluster, the commit with the
     later committer date does (on a tie the remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A
     date that lies ahead of `present` (the clock on the wall: refs are what stands now) is nobody's: whoever gave
     himself one would shadow the cluster's own ref until then.
     """
-    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE)
+    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
     listed = [("", name) for name in _BROKEN.findall(done.stderr)]
+    relays = list[tuple[str, str]]()
+    known = {further.name for further in settings.remotes}
     for record in os.fsdecode(done.stdout).splitlines():
         commit, _, name = record.partition(" ")
-        listed.append((commit, name))
+        if remote_of(name) and remote_of(name) not in known:
+            continue  # of a repository that the Fleet does not name any more
+        (relays if relay_of(name) in settings.relays else listed).append((commit, name))
     unfetched = refusals(repository)
-    listed += [("", name) for name in unfetched.keys() - {name for _, name in listed}]
+    for commit, name in relays:
+        listed.extend((tree, relayed(name, cluster)) for cluster, tree in relayed_clusters(repository, commit))
+    there = {name for _, name in listed}
+    listed += [("", name) for name in unfetched if name not in there and remote_of(name) in {"", *known}]
     refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
     for commit, name in listed:
-        if not resembles(name):
+        if not resembles(name) and not speaks_for(name):
             continue
         ref = AgentRef(name, commit, unread=unfetched[name].why if name in unfetched else "")
         if not ref.cluster:
             where = "misplaced" if misplaced(name) else "no-cluster"
             refs.append(AgentRef(name, commit, (where, ref.short)))
+        elif not settings.allows(name, ref.cluster):
+            refs.append(AgentRef(name, commit, ("not-given", ref.cluster)))
         elif not commit:
             refs.append(ref)
         else:
             by_cluster.setdefault(ref.cluster, []).append(ref)
-    rivals = [ref.commit for same in by_cluster.values() if len(same) > 1 for ref in same]
+    rivals = [ref for same in by_cluster.values() if len(same) > 1 for ref in same]
     dates = _commit_dates(repository, rivals)
     latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
     for same in by_cluster.values():
@@ -143,6 +169,8 @@ class AgentFiles:
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
             if isinstance(answer, UnreadableError):
                 self._refuse(ref.short, "unreadable", str(answer))
+            elif answer.kind == "tree" and relay_of(ref.name):
+                yield _Found(ref.short, b"", _TREE, ref.commit)
             elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
                 self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
             else:
@@ -236,35 +264,30 @@ class _Found(NamedTuple):
 
 
 def _parse_tree(directory: _Found, answer: GitObject | UnreadableError) -> Iterator[_Found]:
-    """Yield the entries of a raw tree: `<mode> <name> NUL <binary id>`, over and over."""
+    """Yield the entries of a raw tree."""
     if isinstance(answer, UnreadableError):
         raise answer
     if answer.kind != "tree":
         raise ValueError(f"it is a {answer.kind}, not a tree")
     prefix = directory.path + b"/" if directory.path else b""
-    id_bytes = len(directory.oid) // 2
-    content, position = answer.content, 0
-    while position < len(content):
-        space = content.index(b" ", position)
-        end = content.index(b"\0", space)
-        name = content[space + 1 : end]
-        oid = content[end + 1 : end + 1 + id_bytes].hex()
-        yield _Found(directory.ref, prefix + name, content[position:space], oid)
-        position = end + 1 + id_bytes
+    for mode, name, oid in raw_entries(answer.content, len(directory.oid) // 2):
+        yield _Found(directory.ref, prefix + name, mode, oid)
 
 
-def _commit_dates(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
-    """Return the committer date of each commit, in seconds; nothing for those that have none."""
-    if not commits:
+def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str, int]:
+    """Return the committer date of each ref's commit, in seconds; nothing for those that have none. A relay says of a
+    cluster when it was heard."""
+    if not refs:
         return {}
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    names = [f"{ref.commit}:{COMMIT}" if relay_of(ref.name) else ref.commit for ref in refs]
     try:
-        answers = dict(zip(commits, objects.read(commits), strict=True))
+        answers = list(objects.read(names))
     finally:
         objects.close()
     dates = {}
-    for commit, answer in answers.items():
+    for ref, answer in zip(refs, answers, strict=True):
         found = None if isinstance(answer, UnreadableError) else _COMMIT_DATE.search(answer.content)
         if found:
-            dates[commit] = int(found[1])
+            dates[ref.commit] = int(found[1])
     return dates

@@ -6,29 +6,80 @@ then is told by its evaluation.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
+from muster.model.agentref import FROM, Mandate, relay_of, remote_of
 from muster.model.kinds import FLEET
 from muster.model.locations import FOLDER
 from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
-from muster.model.tree import Tree, dig, mapping_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 
 _FILE: Final = "fleet.yaml"
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+_URL: Final = re.compile(r"[^-\s]\S*")
 _RECORD: Final = ("status", "muster", "settings", "agents")
 
 
-def agent_limits(repository: Repository, revision: str = "HEAD") -> AgentLimits:
-    """Return how much an agent's ref may hold, as the Fleet of a revision has it."""
-    said, default = _agents(repository, revision), DEFAULT_LIMITS
-    return AgentLimits(
-        _positive(said.get("maxBytes"), default.max_bytes), _positive(said.get("maxFiles"), default.max_files)
+@dataclass(frozen=True, slots=True)
+class FurtherRemote:
+    """A further repository that agents push to: its `name` here, where it is, and for which clusters it may speak."""
+
+    name: str
+    url: str
+    mandate: Mandate
+
+    @property
+    def space(self) -> str:
+        """Where its branches are kept here."""
+        return f"{FROM}{self.name}/"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How much an agent's ref may hold, the further repositories, and the relays with what they may speak for."""
+
+    limits: AgentLimits = DEFAULT_LIMITS
+    remotes: tuple[FurtherRemote, ...] = ()
+    relays: Mapping[str, Mandate] = field(default_factory=dict)
+
+    def allows(self, ref: str, cluster: str) -> bool:
+        """Whether what a ref says of a cluster counts, as far as that is a matter of who was given what."""
+        remote, relay = remote_of(ref), relay_of(ref)
+        sent = next((further.mandate for further in self.remotes if further.name == remote), Mandate())
+        return (not remote or cluster in sent) and (not relay or cluster in self.relays.get(relay, Mandate()))
+
+
+def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
+    """Return what the Fleet of a revision says of agents."""
+    said = _agents(repository, revision)
+    limits = AgentLimits(
+        _positive(said.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
+        _positive(said.get("maxFiles"), DEFAULT_LIMITS.max_files),
     )
+    remotes = {
+        str(entry["name"]): FurtherRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
+        for entry in mappings_at(said, "remotes")
+        if _NAME.fullmatch(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
+    }
+    relays = {
+        str(entry["name"]): _mandate(entry)
+        for entry in mappings_at(said, "relays")
+        if _NAME.fullmatch(str(entry.get("name")))
+    }
+    return AgentSettings(limits, tuple(remotes[name] for name in sorted(remotes)), relays)
+
+
+def _mandate(entry: Mapping[str, Tree]) -> Mandate:
+    clusters = entry.get("clusters")
+    return Mandate(one for one in clusters if isinstance(one, str)) if isinstance(clusters, list) else Mandate()
 
 
 def _positive(value: Tree, default: int) -> int:

@@ -17,13 +17,14 @@ from typing import Final
 
 from muster.gitio.agentfetch import fetch_agents
 from muster.gitio.agents import AgentRef, agent_refs
-from muster.gitio.agentsettings import agent_limits
+from muster.gitio.agentsettings import AgentSettings, agent_settings
 from muster.gitio.config import remotes, upstream
-from muster.gitio.errors import LockedError, RepositoryError
+from muster.gitio.errors import RepositoryError
+from muster.gitio.further import Answers, asking
 from muster.gitio.push import LIMIT_SECONDS, tracking
-from muster.gitio.recovery import recover
 from muster.gitio.repository import Repository, current_branch
-from muster.model.snapshot import AgentLimits, Agents
+from muster.model.agentref import FROM, ref_of, remote_of
+from muster.model.snapshot import Agents, Withheld
 
 _RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
 _PLACES: Final = ("derived/managedclusters", "derived/clusters")
@@ -49,8 +50,10 @@ class Heard:
 
 def here(repository: Repository, revision: str = "HEAD") -> Heard:
     """Return what can be heard without asking anybody, by the settings of a revision."""
-    refs, limits = agent_refs(repository), agent_limits(repository, revision)
-    return Heard(refs, Agents(_clusters(refs), asked=not remotes(repository), limits=limits))
+    settings = agent_settings(repository, revision)
+    refs = agent_refs(repository, settings=settings)
+    asked = not remotes(repository) and not settings.remotes
+    return Heard(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
 
 
 def listen(
@@ -59,6 +62,7 @@ def listen(
     *,
     revision: str = "HEAD",
     first: str | None = None,
+    lasting: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Heard:
     """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
@@ -68,34 +72,59 @@ def listen(
     refs are missing.
 
     `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
-    `first` is the remote that is asked before all others, by name or URL.
+    `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` need not wait for
+    further repositories that did not answer before (see `muster.gitio.further`).
     """
-    refs, known, limits = agent_refs(repository), remotes(repository), agent_limits(repository, revision)
+    settings = agent_settings(repository, revision)
+    with asking(repository, settings, lasting=lasting) as answers:
+        return _listen(repository, settings, recorded, first, limit_seconds, answers)
+
+
+def _listen(
+    repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
+    limit_seconds: float, answers: Answers,
+) -> Heard:  # fmt: skip
+    known, limits = remotes(repository), settings.limits
+    refs = agent_refs(repository, settings=settings)
     had = _clusters(refs)
     if orphans := _orphans(repository, refs, first):
         return Heard(refs, Agents(had, limits=limits), afar=True, stale=True, trouble=f"nobody knows any more of which "
                      f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
-    if not known and first is None:
+    if not known and first is None and not settings.remotes:
         return Heard(refs, Agents(had, asked=True, limits=limits))
-    wanted, reached = frozenset(recorded()), False
+    wanted, reached = frozenset(recorded()), not known and first is None
     sources, troubles, stale = _sources(repository, refs, known, first), list[str](), False
     order = list(dict.fromkeys((*([first] if first else []), *_in_order(repository, sources, known))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
             continue
         try:
-            _fetch(repository, remote, limits, limit_seconds)
+            into = "refs/heads/" if _is_mirror(repository, remote) else None
+            fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
             reached = True
         except RepositoryError as error:
             troubles.append(
                 f"{remote} could not be asked: {error.message}" + (f" ({error.hint})" if error.hint else "")
             )
             stale |= remote in sources
-        refs = agent_refs(repository)
+        refs = agent_refs(repository, settings=settings)
+    silent = answers()
+    refs = agent_refs(repository, settings=settings) if settings.remotes else refs
     present = _clusters(refs)
+    withheld = {one: _spoken_for(refs, settings, one, {*wanted, *present}) for one in silent}
     gone = frozenset(had - present) if reached else frozenset()
-    agents = Agents(present, reached, gone, limits)
+    told = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
+    agents = Agents(present, reached, gone, limits, told)
     return Heard(refs, agents, afar=True, stale=stale, trouble="; ".join(troubles))
+
+
+def _spoken_for(
+    refs: Collection[AgentRef], settings: AgentSettings, remote: str, clusters: Collection[str]
+) -> frozenset[str]:
+    """Those of some clusters for which a further repository speaks, as far as is known without asking it."""
+    speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.cluster and not ref.refused}
+    mandate = next(further.mandate for further in settings.remotes if further.name == remote)
+    return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
 
 
 def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
@@ -117,9 +146,10 @@ def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetim
     One that lies ahead of `now` does not count while others do not.
     """
     listing = repository.git.output(
-        "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**"
-    )
-    names = {ref.name for ref in refs if not ref.refused}
+        "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**",
+        "refs/heads/relays/", "refs/remotes/*/relays/**", FROM,
+    )  # fmt: skip
+    names = {ref_of(ref.name) for ref in refs if not ref.refused}
     instants = [instant for name, instant in _dated(listing) if name in names]
     return max((instant for instant in instants if instant <= now + _AHEAD), default=max(instants, default=None))
 
@@ -163,16 +193,6 @@ def _in_order(repository: Repository, sources: Collection[str], known: Collectio
     followed = upstream(repository, branch) if branch else None
     first = [*([followed.remote] if followed else []), "origin", *sorted(sources)]
     return [remote for remote in dict.fromkeys((*first, *sorted(known))) if remote in known]
-
-
-def _fetch(repository: Repository, remote: str, limits: AgentLimits, limit_seconds: float) -> None:
-    """Fetch agents' refs; once more where another process was at it, or dead, whose locks are in the way."""
-    into = "refs/heads/" if _is_mirror(repository, remote) else None
-    try:
-        fetch_agents(repository, remote=remote, into=into, limits=limits, limit_seconds=limit_seconds)
-    except LockedError:
-        recover(repository)
-        fetch_agents(repository, remote=remote, into=into, limits=limits, limit_seconds=limit_seconds)
 
 
 def _is_mirror(repository: Repository, remote: str) -> bool:

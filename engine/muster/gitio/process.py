@@ -72,12 +72,14 @@ class Completed:
 @dataclass(frozen=True, slots=True)
 class Git:
     """git in one directory with one environment. Its processes inherit the file descriptors `inherited`, and write no
-    file larger than `file_bytes`, where that is given; it is a multiple of BLOCK."""
+    file larger than `file_bytes`, where that is given; it is a multiple of BLOCK. What has a limit of time is given up
+    when `stopped` is set."""
 
     directory: Path
     environ: Mapping[str, str] = field(repr=False)
     inherited: tuple[int, ...] = ()
     file_bytes: int | None = None
+    stopped: threading.Event | None = field(default=None, repr=False)
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
         """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
@@ -126,7 +128,7 @@ class Git:
         """
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
-            stdout, stderr = _said(process, stdin, limit_seconds)
+            stdout, stderr = _said(process, stdin, limit_seconds, self.stopped)
         except subprocess.TimeoutExpired:
             _end(process, group=True)
             raise RepositoryError(
@@ -176,8 +178,10 @@ class Complaints:
         os.close(descriptor)
 
 
-def _said(process: "Process", stdin: bytes, limit_seconds: float | None) -> tuple[bytes, bytes]:
-    """Return what a process prints until it ends. TimeoutExpired past the limit."""
+def _said(
+    process: "Process", stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
+) -> tuple[bytes, bytes]:
+    """Return what a process prints until it ends. TimeoutExpired past the limit, and where it is stopped."""
     if limit_seconds is None:
         stdout, stderr = process.communicate(stdin)
         return stdout, stderr
@@ -193,7 +197,7 @@ def _said(process: "Process", stdin: bytes, limit_seconds: float | None) -> tupl
                 for pipe in (process.stdin, process.stdout, process.stderr):
                     pipe.close()
                 return open_still.output or b"", open_still.stderr or b""
-            if time.monotonic() >= until:
+            if time.monotonic() >= until or (stopped is not None and stopped.is_set()):
                 raise
         else:
             return stdout, stderr

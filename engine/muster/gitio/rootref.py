@@ -68,7 +68,7 @@ class RootRef:
             return known
         if self.remote is not None:
             tip = fetch_ref(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
-        return Standing(tip, _files_of(self.repository, tip))
+        return Standing(tip, files_of(self.repository, tip))
 
     def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
         """As `Replaceable` has it."""
@@ -106,7 +106,8 @@ def update(
     return done
 
 
-def _files_of(repository: Repository, commit: str) -> dict[str, bytes]:
+def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
+    """Return the plain files of a commit, or a tree, that can be read."""
     entries = [entry for entry in list_tree(repository, commit) if entry.mode in _REGULAR]
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     try:

@@ -83,6 +83,19 @@ def _children(tree: bytes, names: Collection[bytes], id_bytes: int) -> Iterator[
             yield name, mode, tree[stop + 1 : at].hex()
 
 
+def raw_entries(tree: bytes, id_bytes: int) -> Iterator[tuple[bytes, bytes, str]]:
+    """Yield mode, name and id of each entry of a raw tree: `<mode> <name> NUL <binary id>`. ValueError where it is
+    damaged."""
+    at, end = 0, len(tree)
+    while at < end:
+        stop = tree.index(b"\0", at)
+        mode, space, name = tree[at:stop].partition(b" ")
+        if not space:
+            raise ValueError("an entry has no name")
+        at = stop + 1 + id_bytes
+        yield mode, name, tree[stop + 1 : at].hex()
+
+
 def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:
     """Yield those of some paths that are in the commit's tree, and no directories, by git's own looking."""
     for start in range(0, len(paths), AT_ONCE):

@@ -3,16 +3,35 @@
 One ref speaks for one cluster, and the name says for which. It is the only credential there is: whoever may write
 `agents/a` is a's agent, as the git host's rules for branches have it. So there is one parser, and it is strict: a name
 with anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`) speaks for nobody.
+
+Two more speak for clusters, those that the Fleet gives them (their `Mandate`). The agents of a further repository are
+kept as `refs/muster/from/<remote>/agents/<cluster>`. A relay has one ref for many clusters, `relays/<relay>`; what it
+says of one is named `relays/<relay>~<cluster>`, as no ref can be.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 # A cluster is named as Kubernetes names things: a DNS subdomain.
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
-_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
-_FOLDER: Final = "agents"
+_HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
+_FOLDER, RELAYS = "agents", "relays/"
+_OF: Final = "~"
+
+
+class Mandate:
+    """The clusters that somebody may speak for: their names, and patterns in which `*` stands for anything."""
+
+    def __init__(self, clusters: Iterable[str] = ()) -> None:
+        given = frozenset(clusters)
+        self._names = frozenset(name for name in given if "*" not in name)
+        patterns = (".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(given - self._names))
+        self._pattern = re.compile("|".join(patterns) or r"(?!)")
+
+    def __contains__(self, cluster: str) -> bool:
+        return cluster in self._names or self._pattern.fullmatch(cluster) is not None
 
 
 def is_cluster_name(name: str) -> bool:
@@ -27,34 +46,66 @@ def agent_ref(cluster: str) -> str:
 
 def short_name(ref: str) -> str:
     """`agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name a ref."""
+    if ref.startswith(FROM):
+        return f"from {ref.removeprefix(FROM)}"
     return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES)
 
 
 def speaks_for(ref: str) -> str:
     """The cluster that a ref, by its full name, speaks for; empty where it speaks for none."""
-    if ref.startswith(_HEADS):
-        return _cluster(ref.removeprefix(_HEADS))
-    remote, _, branch = ref.removeprefix(_REMOTES).partition("/")
-    return _cluster(branch) if ref.startswith(_REMOTES) and remote else ""
+    return _cluster(_branch(ref))
 
 
 def cluster_of(short: str) -> str:
     """The same by the short name, of a ref that `speaks_for` some cluster."""
-    return _cluster(short) or _cluster(short.partition("/")[2])
+    return re.split(rf"[/{_OF}]", short)[-1]
+
+
+def remote_of(ref: str) -> str:
+    """The further repository, by its name in the Fleet, of which a ref is a copy; empty for any other ref."""
+    return ref.removeprefix(FROM).partition("/")[0] if ref.startswith(FROM) else ""
+
+
+def relay_of(ref: str) -> str:
+    """The relay whose ref it is, or whose word for a cluster; empty for none."""
+    branch = _branch(ref)
+    return branch.removeprefix(RELAYS).partition(_OF)[0] if branch.startswith(RELAYS) else ""
+
+
+def relayed(ref: str, cluster: str) -> str:
+    """The name of what a relay's ref says of a cluster."""
+    return f"{ref}{_OF}{cluster}"
+
+
+def ref_of(name: str) -> str:
+    """The ref in which something is that has this name: itself, or the relay's."""
+    return name.partition(_OF)[0]
 
 
 def resembles(ref: str) -> bool:
     """Whether a name looks as if it were meant to be an agent's: it has a folder `agents`, in whatever case."""
-    branch = ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES).partition("/")[2]
-    return _FOLDER in branch.casefold().split("/")[:-1]
+    return _FOLDER in _branch(ref).casefold().split("/")[:-1]
 
 
 def misplaced(ref: str) -> bool:
     """Whether a name that resembles an agent's is not even in the folder of the agents: more likely a person's."""
-    branch = ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES).partition("/")[2]
-    return not branch.startswith(f"{_FOLDER}/")
+    return not _branch(ref).startswith(f"{_FOLDER}/")
+
+
+def _branch(ref: str) -> str:
+    """The branch of which a ref is, or is a copy; empty for a ref of another sort."""
+    if ref.startswith(_HEADS):
+        return ref.removeprefix(_HEADS)
+    for prefix in (_REMOTES, FROM):
+        remote, _, branch = ref.removeprefix(prefix).partition("/")
+        if ref.startswith(prefix) and remote:
+            return branch
+    return ""
 
 
 def _cluster(branch: str) -> str:
+    relay, of, name = branch.partition(_OF)
+    if of:
+        return name if re.fullmatch(rf"{RELAYS}{_LABEL}", relay) and is_cluster_name(name) else ""
     folder, _, name = branch.partition("/")
     return name if folder == _FOLDER and is_cluster_name(name) else ""

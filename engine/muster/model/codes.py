@@ -104,6 +104,9 @@ _TABLE = (
          "or nests too deeply: nothing on it counts. Where it lies elsewhere and fetching it would take far more, it "
          "is not fetched: what was fetched of it before goes on counting, as old as it is. The other agents' branches "
          "are read as ever."),
+    Code("MUS132", _W, "cluster of another's agents",
+         "A further repository or a relay speaks for the clusters that the Fleet gives it (`clusters` of its entry in "
+         "`spec.agents.remotes` or `spec.agents.relays`). What it says of another one does not count."),
     Code("MUS129", _E, "condition that a detector reports",
          "A detector reports this condition of the cluster, and somebody else says it too: a file that was written by "
          "hand, or another agent. The detector's word counts, the other is left out. Remove it, or stop the detector "
@@ -264,6 +267,9 @@ _TABLE = (
          "the refs are not here: a checkout of one branch, a fork, a plain directory. Not hearing is not silence, so "
          "the clusters keep their derived state, and commands that read a repository refuse. muster fetches the refs "
          "where a remote has them. Where all agents have retired for good, reconcile once with --agents-gone."),
+    Code("MUS512", _E, "agents' repository not heard",
+         "A repository of `spec.agents.remotes` could not be asked. Not hearing is not silence: the clusters that it "
+         "speaks for keep what was derived, and all others are decided. It is asked again at every run."),
     Code("MUS511", _W, "agent's ref is gone",
          "The cluster spoke through a ref of its own at the last run, and where agents push there are others and not "
          "this one. That is silence: the cluster's lease and reports are not there any more."),

@@ -17,7 +17,7 @@ class Skipped:
 
     `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `submodule`, `not-a-file`,
     `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
-    `dated-ahead` and `over-limit`; `detail` says more (a link's target, a size, an error).
+    `dated-ahead`, `not-given` and `over-limit`; `detail` says more (a link's target, a size, an error).
     `path` is escaped for display where its bytes are not printable. It is empty where a whole ref was
     left out.
     """
@@ -40,18 +40,35 @@ DEFAULT_LIMITS: Final = AgentLimits()
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """A further repository that agents push to and that could not be asked, `why`, and the `clusters` that it speaks
+    for."""
+
+    remote: str
+    why: str
+    clusters: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Agents:
     """Which agents a snapshot could hear: not hearing one is another thing than its silence.
 
     `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
     agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
-    refs are known to be gone. What holds more than `limits` does not count.
+    refs are known to be gone. What holds more than `limits` does not count. Of what is `withheld` nothing is known:
+    nothing is decided about those clusters, and the others have not to wait for it.
     """
 
     present: frozenset[str] = frozenset()
     asked: bool = False
     gone: frozenset[str] = frozenset()
     limits: AgentLimits = DEFAULT_LIMITS
+    withheld: tuple[Withheld, ...] = ()
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """The clusters of which nothing is known for that reason."""
+        return frozenset().union(*(one.clusters for one in self.withheld))
 
 
 class Past(Protocol):

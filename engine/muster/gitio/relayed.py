@@ -1,0 +1,61 @@
+"""What a relay's ref holds: a folder for each cluster, `<two hex digits>/<cluster>/`, with what its agent said last.
+
+The folder has the files as they would lie on the agent's own ref and, as `.commit`, the agent's commit, byte for byte:
+when it was heard, and whatever was signed. The two digits are of a hash of the name: git rewrites whole directories.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from muster.gitio.errors import UnreadableError
+from muster.gitio.objects import GitObject, Objects
+from muster.gitio.repository import Repository, common_directory
+from muster.gitio.trees import raw_entries
+from muster.model.agentref import is_cluster_name
+
+COMMIT: Final = ".commit"
+#: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
+_MAX_TREE_BYTES: Final = 4 << 20
+_TREE: Final = b"40000"
+#: Commits of relays that are remembered: a look at refs finds most of them as they were.
+_REMEMBERED: Final = 64
+_known: dict[tuple[Path, str], tuple[tuple[str, str], ...]] = {}
+
+
+def folder_of(cluster: str) -> str:
+    """Where what is said of a cluster lies."""
+    return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
+
+
+def relayed_clusters(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
+    """Return the clusters of which a relay's commit says something, each with its folder's tree; nothing of what is
+    not as it should be."""
+    key = common_directory(repository), commit
+    if key not in _known:
+        if len(_known) >= _REMEMBERED:
+            _known.clear()
+        _known[key] = _read(repository, commit)
+    return _known[key]
+
+
+def _read(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
+    objects = Objects(repository.git, max_bytes=_MAX_TREE_BYTES)
+    try:
+        (root,) = objects.read([f"{commit}^{{tree}}"])
+        shards = [oid for _, oid in _folders(root, len(commit))]
+        found = [entry for answer in objects.read(shards) for entry in _folders(answer, len(commit))]
+    finally:
+        objects.close()
+    return tuple((name, oid) for name, oid in found if is_cluster_name(name))
+
+
+def _folders(answer: GitObject | UnreadableError, digits: int) -> Iterator[tuple[str, str]]:
+    if isinstance(answer, UnreadableError) or answer.kind != "tree":
+        return
+    with suppress(ValueError):  # it is damaged from there on
+        for mode, name, oid in raw_entries(answer.content, digits // 2):
+            if mode == _TREE:
+                yield name.decode("utf-8", "surrogateescape"), oid
