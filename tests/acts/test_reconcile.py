@@ -1,6 +1,7 @@
 """Several writers and one remote: whatever the order, everything lands and nothing is lost."""
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.engine.evaluate import evaluate
+from muster.engine.state import open_state
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import open_repository
 from muster.gitio.retry import patient
@@ -66,6 +68,72 @@ def test_when_the_remote_moves_meanwhile_the_new_head_is_evaluated(origin: Repo,
     assert done.attempts == 2
     assert "derived/managedclusters/c.yaml" in origin.paths("main")
     assert is_settled(origin)
+
+
+class TestABusyBranch:
+    """People commit while a run is at work. `meanwhile` is what they push between its fetch and its push."""
+
+    def reconciled(
+        self, engine: Repo, folder: Path, meanwhile: Callable[[], object], now: datetime = NOW
+    ) -> Reconciled:
+        left = [meanwhile]
+
+        def clock() -> datetime:
+            if left:
+                left.pop()()
+            return now
+
+        state = open_state(folder / "kept" / "state.sqlite")
+        repository = open_repository(engine.path, engine.environ)
+        try:
+            return reconcile(
+                repository, clock, branch="main", remote="origin", attempts=patient(5, 0, sleep=lambda _: None),
+                state=state,
+            )  # fmt: skip
+        finally:
+            assert state is not None
+            state.close()
+
+    def pushes(
+        self, person: Repo, files: dict[str, str | bytes | None], message: str = "Change"
+    ) -> Callable[[], object]:
+        def push() -> None:
+            person.git("pull", "--quiet", "--rebase", "origin", "main")
+            person.commit(files, message)
+            person.git("push", "--quiet", "origin", "main")
+
+        return push
+
+    def test_what_has_nothing_to_do_with_it_is_only_built_upon(self, origin: Repo, tmp_path: Path) -> None:
+        engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+        before = origin.tip("main")
+        done = self.reconciled(engine, tmp_path, self.pushes(person, {"README.md": "x\n"}))
+        assert (done.attempts, done.overtaken, done.looked_at[:15]) == (2, True, "the whole fleet")
+        assert origin.git("log", "--format=%s", "main").splitlines()[1] == "Change"
+        assert f"Muster-Source: {before}" in origin.git("log", "-1", "--format=%B", "main")
+        assert is_settled(origin)
+        again = self.reconciled(engine, tmp_path, lambda: None)
+        assert (again.commit, again.overtaken) == (None, False)
+
+    def test_what_has_is_evaluated_from_what_was_found(self, origin: Repo, tmp_path: Path) -> None:
+        engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+        done = self.reconciled(engine, tmp_path, self.pushes(person, {"clusters/c/cluster.yaml": cluster("c")}))
+        assert (done.attempts, done.overtaken) == (2, False)
+        assert "derived/managedclusters/c.yaml" in origin.paths("main")
+        assert is_settled(origin)
+
+    def test_a_word_to_the_next_run_is_read_by_this_one(self, origin: Repo, tmp_path: Path) -> None:
+        engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+        done = self.reconciled(
+            engine, tmp_path, self.pushes(person, {"x.md": "x"}, "Let go\n\nMuster-Allow-Removal: all")
+        )
+        assert not done.overtaken
+
+    def test_another_engine_was_first(self, origin: Repo, tmp_path: Path) -> None:
+        engine, other = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "other")
+        done = self.reconciled(engine, tmp_path, lambda: push_reconcile(other))
+        assert (done.commit, done.overtaken) == (origin.tip("main"), False)
+        assert origin.git("rev-list", "--count", "main") == "2"
 
 
 def test_two_clones_push_at_the_same_time(origin: Repo, tmp_path: Path) -> None:
@@ -137,7 +205,8 @@ def test_the_branch_that_keeps_moving_ends_in_a_message(tmp_path: Path) -> None:
 
     def now() -> datetime:
         """Somebody commits each time between our reading of the branch and our writing to it."""
-        repo.commit({"notes.txt": f"{next(count)}"})
+        number = next(count)
+        repo.commit({f"clusters/n{number}.yaml": cluster(f"n{number}")})
         return NOW
 
     with pytest.raises(RepositoryError, match="kept moving"):

@@ -6,7 +6,7 @@ What a run makes of it is compared whole: files, transitions, findings, what is 
 # ruff: noqa: E501 - documents
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -144,6 +144,10 @@ class Living:
 
     # -- asking and committing
 
+    def tip(self) -> str:
+        """The head of the branch."""
+        return self.repo.tip("main")
+
     def question(self) -> Question:
         repository = open_repository(self.repo.path, self.repo.environ)
         tip = branch_tip(repository, "main")
@@ -183,6 +187,15 @@ class Living:
         if self.undone and self.chance.random() < 0.3:
             return self.a_return()
         return self.chance.choice(happenings)()
+
+    def calm(self) -> Sequence[Callable[[], str]]:
+        """What happens every minute."""
+        return (self.a_renewal, self.a_renewal, self.a_status, self.a_report, self.a_report, self.a_document)
+
+    def a_renewal(self) -> str:
+        self.now += timedelta(seconds=self.chance.choice((0, 1, 10)))
+        name = self._any()
+        return self._put({f"clusters/{name}/lease.yaml": lease(name, self.now)}, f"{name} renews its lease")
 
     def heartbeats(self) -> str:
         self.now += timedelta(seconds=self.chance.choice((1, 10, 60)))
@@ -380,8 +393,25 @@ class Living:
         )
         return self._put({f"requests/{name}.yaml": text}, f"a request of {name}")
 
+    def a_document(self) -> str:
+        return self._put({"docs/notes.md": f"# {self.chance.random()}\n"}, "a document")
+
     def nothing(self) -> str:
         return "nothing"
+
+    # -- what happens by name
+
+    def put(self, path: str, text: str) -> str:
+        """A person commits a file."""
+        return self._put({path: text}, path)
+
+    def speaks(self, name: str) -> None:
+        """The agent of a cluster renews its lease."""
+        self._speak(name)
+
+    def says_ill(self, name: str) -> None:
+        """The agent of a cluster says that it is not available."""
+        self._speak(name, observed(name, healthy=False))
 
     # -- how
 

@@ -1,7 +1,8 @@
 """Reconcile: evaluate a branch and commit what follows, once, by compare-and-swap.
 
-When the branch moved meanwhile, locally or on the remote, the new head is evaluated again: never a rebase of an
-answer to another question.
+When the branch moved meanwhile, locally or on the remote, the new head is evaluated: from what the run that did not
+land has left, so that it costs what changed since. Only where it can be shown that the same follows there
+(`muster.engine.standing`), the commit is made anew over the new head: never a rebase of an answer to another question.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from muster.acts.landing import find_tips, land
+from muster.acts.landing import Tips, find_tips, land
 from muster.acts.planned import planned_instant, require_same
-from muster.answers.instants import Instant, writing_instant
+from muster.answers.instants import Instant, instant_of, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.planfile import Planned
 from muster.engine.collector import without_collection
@@ -28,17 +29,19 @@ from muster.gitio.repository import Repository
 from muster.model.finding import Finding
 
 if TYPE_CHECKING:
+    from muster.engine.answer import Answer
     from muster.engine.settled import Settled
     from muster.engine.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts
-    evaluations; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not have
-    what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of agents,
-    `instant` as of when it was decided, `tip` where the local branch was left, None where there is none. `looked_at`
-    says how much of the fleet was."""
+    """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts how
+    often it tried to land; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not
+    have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
+    agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
+    `looked_at` says how much of the fleet was. `overtaken`: people committed more meanwhile, which nobody has looked at
+    yet."""
 
     settled: "Settled"
     heard: Heard
@@ -50,6 +53,14 @@ class Reconciled:
     left_behind: str = ""
     looked_at: str = ""
     followed: str = ""
+    overtaken: bool = False
+
+    @property
+    def how(self) -> tuple[str, ...]:
+        """How much was looked at, how often it tried, and as of when it decided where that is not when it was asked."""
+        tries = f"the branch moved meanwhile: it took {self.attempts} attempts" if self.attempts > 1 else ""
+        lines = (f"looked at {self.looked_at}", tries, self.instant.note)
+        return tuple(line for line in lines if line)
 
 
 def reconcile(
@@ -67,8 +78,8 @@ def reconcile(
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
-    `now` is asked once per attempt (see `muster.gitio.retry.patient`). With a remote, what is evaluated is its head, or
-    the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
+    `now` is asked once per evaluation (see `muster.gitio.retry.patient`). With a remote, what is evaluated is its head,
+    or the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
     on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
     `workers` decide the whole fleet where it has to be. What was `planned` is carried out as of the plan's instant, or
@@ -76,9 +87,12 @@ def reconcile(
     RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
+    asked = _Asked(repository, now, branch, remote, ears, back_in_time, state, workers, planned)
+    run: _Run | None = None
     for attempt in attempts:
         with without_collection():
-            done = _Attempt(repository, now, branch, remote, ears, back_in_time, state, workers, planned).make(attempt)
+            run = (asked.follow(run) if run else None) or asked.decide()
+            done = asked.land(run, attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -99,8 +113,22 @@ def _message(settled: "Settled", notes: Sequence[str]) -> tuple[str, frozenset[F
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What one attempt goes by."""
+class _Run:
+    """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
+    `kept`: the state has what was found."""
+
+    question: Question
+    found: "Answer"
+    settled: "Settled"
+    instant: Instant
+    tips: Tips
+    message: str = ""
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a reconcile goes by."""
 
     repository: Repository
     now: Callable[[], datetime]
@@ -112,8 +140,8 @@ class _Attempt:
     workers: "Workers | None"
     planned: Planned | None
 
-    def make(self, attempt: int) -> Reconciled | None:
-        """Evaluate and land once; None where the branch moved meanwhile."""
+    def decide(self) -> _Run:
+        """Evaluate the branch as it is now."""
         repository, remote = self.repository, self.remote
         tips = find_tips(repository, self.branch, remote)
         base = tips.base
@@ -130,31 +158,53 @@ class _Attempt:
         if self.planned:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
-        commit = base
-        if settled.files or earlier:
+        if not settled.files and not earlier:
+            return _Run(question, found, settled, instant, tips)
+        message, faults = _message(settled, [instant.note] if earlier else [])
+        return _Run(question, found, replace(settled, faults=settled.faults | faults), instant, tips, message)
+
+    def follow(self, run: _Run) -> _Run | None:
+        """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
+        from what this run found, in which only what it would have written is due once more."""
+        from muster.engine.standing import stands_at
+
+        if self.state is not None and not run.kept:
+            run.found.remember(self.state)
+            run = replace(run, kept=True)
+        if not run.message or self.back_in_time:
+            return None
+        tips = find_tips(self.repository, self.branch, self.remote)
+        instant = instant_of(self.repository, tips.base, run.instant.now)
+        if instant.refused or instant.now != run.instant.now:
+            return None  # another run has decided since
+        doing("looking at what was committed meanwhile")
+        return replace(run, tips=tips) if stands_at(run.question, run.found, self.state, tips.base) else None
+
+    def land(self, run: _Run, attempt: int) -> Reconciled | None:
+        """Commit and push what follows; None where the branch moved meanwhile."""
+        tips, settled, commit = run.tips, run.settled, run.tips.base
+        if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             doing("committing")
-            message, faults = _message(settled, [instant.note] if earlier else [])
-            settled = replace(settled, faults=settled.faults | faults)
-            commit = build_commit(repository, files, message, base)
-        if remote is not None:
+            commit = build_commit(self.repository, files, run.message, tips.base)
+        if self.remote is not None:
             doing("pushing")
-        landed = land(repository, tips, commit)
+        landed = land(self.repository, tips, commit)
         if landed is None:
             return None
-        if self.state is not None:
+        if self.state is not None and not run.kept:
             doing("keeping what the next run need not look at")
-            found.remember(self.state)
-        made = commit if commit != base else None
+            run.found.remember(self.state)
         return Reconciled(
             settled,
-            heard,
-            instant,
-            made,
+            run.question.heard,
+            run.instant,
+            commit if commit != tips.base else None,
             attempt,
             landed.local,
             landed.pushed,
             landed.left_behind,
-            found.looked_at,
+            run.found.looked_at,
             landed.followed,
+            overtaken=tips.base != run.question.commit,
         )

@@ -149,6 +149,8 @@ class Watcher:
         """When time alone makes another look worth while. What a run leaves to do at its own instant is looked at more
         and more rarely, for it would be due for ever."""
         run, due = done.settled.last, next_look(done.settled.last)
+        if done.overtaken:
+            return self._present()
         if not done.settled.rested:
             due = min(due or run.now + TRY_REST_AGAIN, run.now + TRY_REST_AGAIN)
         self._hurries = self._hurries + 1 if due is not None and due <= run.now else 0
@@ -173,10 +175,8 @@ class Watcher:
             return None
 
     def _tell(self, done: Reconciled) -> None:
-        looked_at = f"looked at {done.looked_at}" if self._kept is not None else ""
-        for line in (looked_at, done.instant.note) if self._verbose else ():
-            if line:
-                self.say(f"{format_time(done.settled.last.now)} {line}")
+        for line in done.how if self._verbose else ():
+            self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.followed:

@@ -172,10 +172,9 @@ def _read(plan: Path) -> "Planned":
 
 
 def _tell_how(repository: "Repository", done: "Reconciled") -> None:
-    """Say how much was looked at, as of when was decided where that is not the instant that was asked for, and how old
-    agents' words are."""
+    """Say how the run went, and how old agents' words are."""
     from muster.answers.listening import age_line
 
-    for line in (f"looked at {done.looked_at}", done.instant.note, age_line(repository, done.heard, done.instant.now)):
+    for line in (*done.how, age_line(repository, done.heard, done.instant.now)):
         if line:
             say(line, err=True)

@@ -113,6 +113,10 @@ class Question:
     beside: frozenset[str] = frozenset()
     witness: "Witness | None" = None
 
+    def at(self, commit: str) -> "Question":
+        """The same question of another commit."""
+        return replace(self, commit=commit, witness=None)
+
     @property
     def changes(self) -> Sequence[PathChange]:
         """What a work tree changes of the commit."""

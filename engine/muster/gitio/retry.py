@@ -4,8 +4,11 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-#: How often the head of a branch is evaluated that others keep moving; the pauses: evaluating takes seconds.
-_MOST_ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 8, 0.4, 25.6
+#: How often at least, and for how long, somebody tries to move a branch that others keep moving. The pauses are short:
+#: a second look costs what changed since the first, and who waits meets the next commit.
+_FEWEST_ATTEMPTS, _LONGEST_SECONDS = 8, 120.0
+_BASE_SECONDS, _MOST_SECONDS = 0.1, 2.0
+_EVER = 1 << 20
 
 
 def jittered(
@@ -16,7 +19,7 @@ def jittered(
     `random` returns a number of [0, 1), as `random.random` does.
     """
     for retry in range(retries):
-        yield random() * min(most_seconds, base_seconds * 2**retry)
+        yield random() * min(most_seconds, base_seconds * 2 ** min(retry, 64))
 
 
 def attempts(delays: Iterable[float], sleep: Callable[[float], None] = time.sleep) -> Iterator[int]:
@@ -27,6 +30,15 @@ def attempts(delays: Iterable[float], sleep: Callable[[float], None] = time.slee
         yield number
 
 
-def patient(most: int = _MOST_ATTEMPTS) -> Iterator[int]:
-    """Yield the attempts of somebody who evaluates a branch before moving it."""
-    return attempts(jittered(most - 1, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS))
+def patient(
+    fewest: int = _FEWEST_ATTEMPTS, longest_seconds: float = _LONGEST_SECONDS, *,
+    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[int]:  # fmt: skip
+    """Yield the attempts of somebody who evaluates a branch before moving it: until `longest_seconds` are over, and
+    at least `fewest` however long each takes."""
+    until = clock() + longest_seconds
+    delays = jittered(_EVER, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
+    for number in attempts(delays, sleep):
+        yield number
+        if number >= fewest and clock() >= until:
+            return
