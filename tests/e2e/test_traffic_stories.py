@@ -4,8 +4,6 @@ Everything is real: git repositories, `muster watch`, detectors as processes, `m
 servers of two clusters behind it.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import yaml
 from tests.agent.servers import dns_server, http_server
 from tests.support import ingress as files
 from tests.support.git import Repo, clone, new_repository
+from tests.support.in_process import muster
 from tests.support.nginx import Nginx, needs_nginx, nginx
 from tests.support.patience import wait_until
 from tests.support.processes import running
@@ -62,14 +61,12 @@ class World:
         wait_until(lambda: self.balancer.answers(HOST) == set(clusters))
 
     def _exported(self) -> str:
-        main = "from muster.commands.cli import main; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", main, "export", "endpoints", "shop/web", "--rev", "main",
-             "--repo", str(self.hub.path), "--listen", str(self.balancer.port)],
-            env=dict(self.hub.environ), capture_output=True, text=True, check=False,
+        code, out, err = muster(
+            "export", "endpoints", "shop/web", "--rev", "main", "--listen", str(self.balancer.port),
+            environ=self.hub.environ, cwd=self.hub.path,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert code == 0, err
+        return out
 
     def _pushed(self) -> bool:
         self.person.git("pull", "--quiet", "--rebase", "origin", "main")

@@ -7,13 +7,14 @@ import pytest
 from muster.gitio.errors import RepositoryError
 from muster.gitio.mergebase import merge_base
 from muster.gitio.repository import open_repository
-from tests.support.git import Repo, clone, new_repository
+from tests.support.git import Repo, clone, copy, new_repository
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Repo:
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`main` has gone on for 60 commits since `topic` left it, which has two of its own."""
-    work = new_repository(tmp_path / "work")
+    folder = tmp_path_factory.mktemp("history")
+    work = new_repository(folder / "work")
     for number in range(5):
         work.commit({"a.txt": str(number)}, f"before {number}")
     work.git("branch", "left")
@@ -23,7 +24,13 @@ def server(tmp_path: Path) -> Repo:
     work.git("switch", "--quiet", "main")
     for number in range(60):
         work.commit({"b.txt": str(number)}, f"since {number}")
-    return clone(work, tmp_path / "server.git", "--mirror")
+    return clone(work, folder / "server.git", "--mirror").path
+
+
+@pytest.fixture
+def server(history: Path, tmp_path: Path) -> Repo:
+    """A server with that history."""
+    return copy(history, tmp_path / "server.git")
 
 
 def checkout(server: Repo, branch: str, *options: str) -> Repo:

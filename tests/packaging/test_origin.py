@@ -25,13 +25,17 @@ DIGEST = "ab" * 32
 SHIPPED = ("engine", "policies", "schemas", "fleet-repo-example", "pyproject.toml", "README.md", "LICENSE")
 
 
-def installed(requirement: str, tmp_path: Path) -> dict[str, str]:
-    """Install with pip into a folder of its own; return the environment in which that muster runs."""
-    target = tmp_path / "target"
+def installed(requirement: str, target: Path) -> Path:
+    """Install with pip into a folder of its own, and return that."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
                "--disable-pip-version-check", "--target", str(target), requirement]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=target.parent)
     assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def running(target: Path, tmp_path: Path) -> dict[str, str]:
+    """The environment in which the muster that is installed there runs."""
     return git_environ(tmp_path, PYTHONPATH=str(target))
 
 
@@ -76,8 +80,20 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     return repo
 
 
-def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, tmp_path: Path) -> None:
-    environ = installed(str(wheel), tmp_path)
+@pytest.fixture(scope="module")
+def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where muster is installed from the wheel."""
+    return installed(str(wheel), tmp_path_factory.mktemp("wheel") / "target")
+
+
+@pytest.fixture(scope="module")
+def from_checkout(source: Repo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where muster is installed from a checkout."""
+    return installed(str(source.path), tmp_path_factory.mktemp("checkout") / "target")
+
+
+def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, from_wheel: Path, tmp_path: Path) -> None:
+    environ = running(from_wheel, tmp_path)
     said, run, entry = init(tmp_path, environ)
     assert "this one came from a file on this machine." in said
     jobs = [f".github/workflows/{name}" for name in ("comment.yaml:25", "plan.yaml:23", "reconcile.yaml:29")]
@@ -90,7 +106,7 @@ def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, tm
 
 
 def test_from_a_git_repository_on_this_machine_the_commit_is_known(source: Repo, tmp_path: Path) -> None:
-    environ = installed(f"git+file://{source.path}", tmp_path)
+    environ = running(installed(f"git+file://{source.path}", tmp_path / "target"), tmp_path)
     said, run, entry = init(tmp_path, environ)
     assert "a repository on this machine." in said
     assert "exit 1" in run
@@ -99,8 +115,10 @@ def test_from_a_git_repository_on_this_machine_the_commit_is_known(source: Repo,
     assert valid(tmp_path / "fleet", environ)
 
 
-def test_from_a_checkout_its_remote_serves_if_it_has_the_commit(source: Repo, tmp_path: Path) -> None:
-    environ = installed(str(source.path), tmp_path)
+def test_from_a_checkout_its_remote_serves_if_it_has_the_commit(
+    source: Repo, from_checkout: Path, tmp_path: Path
+) -> None:
+    environ = running(from_checkout, tmp_path)
     source.git("remote", "add", "origin", "https://ada:hunter2@git.example.com/team/muster.git")
     try:
         said, run, entry = init(tmp_path, environ)
@@ -118,8 +136,8 @@ def test_from_a_checkout_its_remote_serves_if_it_has_the_commit(source: Repo, tm
 
 
 @pytest.mark.parametrize("change", ["dirty", "other code"])
-def test_a_checkout_that_went_on_is_no_source(source: Repo, tmp_path: Path, change: str) -> None:
-    environ = installed(str(source.path), tmp_path)
+def test_a_checkout_that_went_on_is_no_source(source: Repo, from_checkout: Path, tmp_path: Path, change: str) -> None:
+    environ = running(from_checkout, tmp_path)
     file = source.path / ("README.md" if change == "dirty" else "engine/muster/__init__.py")
     before = file.read_text()
     file.write_text(f"{before}# more\n")
@@ -134,9 +152,11 @@ def test_a_checkout_that_went_on_is_no_source(source: Repo, tmp_path: Path, chan
     assert ".pre-commit-config.yaml:5, .pre-commit-config.yaml:6." in said
 
 
-def test_from_an_index_nothing_is_believed(wheel: Path, tmp_path: Path) -> None:
-    environ = installed(str(wheel), tmp_path)
-    (found,) = (tmp_path / "target").glob("muster_fleet-*.dist-info/direct_url.json")
+def test_from_an_index_nothing_is_believed(from_wheel: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    shutil.copytree(from_wheel, target)
+    environ = running(target, tmp_path)
+    (found,) = target.glob("muster_fleet-*.dist-info/direct_url.json")
     found.unlink()
     said, run, entry = init(tmp_path, environ)
     assert "this one came from an index, where muster is not published." in said
@@ -144,8 +164,8 @@ def test_from_an_index_nothing_is_believed(wheel: Path, tmp_path: Path) -> None:
     assert entry["repo"] == MARK
 
 
-def test_what_exists_is_kept_and_not_to_be_filled_in(wheel: Path, tmp_path: Path) -> None:
-    environ = installed(str(wheel), tmp_path)
+def test_what_exists_is_kept_and_not_to_be_filled_in(from_wheel: Path, tmp_path: Path) -> None:
+    environ = running(from_wheel, tmp_path)
     own = tmp_path / "fleet/.github/workflows/reconcile.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("jobs: {reconcile: {steps: [{}, {}, {run: own}]}}\n")

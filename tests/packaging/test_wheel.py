@@ -27,9 +27,9 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
 
 def test_the_installed_wheel_runs_the_demo_from_an_empty_directory(wheel: Path, tmp_path: Path) -> None:
     environ = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(environ)], check=True)
-    python = environ / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environ)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(environ), "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-compile", str(wheel)], check=True)
     empty = tmp_path / "empty"
     empty.mkdir()
     done = subprocess.run(

@@ -5,20 +5,18 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
 import click
 
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
-from muster.commands.cli import VERBS, cli, run
+from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
+from tests.support.in_process import muster
 from tests.support.rooms import picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -113,17 +111,9 @@ def _printed(repo: Repo, folder: Path, block: str) -> str:
     for command in (line for line in block.splitlines() if line.startswith("$ muster ")):
         words = shlex.split(command.removeprefix("$ muster "))
         words = [str(folder / word) if (folder / word).is_file() else word for word in words]
-        lines += [command, _said(words, repo)]
+        _, out, err = muster(*words, environ={**repo.environ, "MUSTER_CACHE_DIR": ""}, cwd=repo.path)
+        lines += [command, out + err]
     return "```console\n" + "\n".join(lines).rstrip("\n") + "\n```"
-
-
-def _said(words: list[str], repo: Repo) -> str:
-    """What a command says in a repository; it runs in this process, which has compiled the policies."""
-    out, err = StringIO(), StringIO()
-    environ = {**repo.environ, "MUSTER_CACHE_DIR": ""}
-    with patch.dict(os.environ, environ, clear=True), chdir(repo.path), redirect_stdout(out), redirect_stderr(err):
-        run(words)
-    return out.getvalue() + err.getvalue()
 
 
 def pull_requests_page() -> str:
