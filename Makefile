@@ -11,7 +11,9 @@ STAMP  := $(VENV)/.installed
 demo: $(STAMP)
 	$(BIN)/muster demo
 
-test: lint types layers pytest
+# One core types, which takes a while, as the others begin with the tests.
+test: $(STAMP)
+	$(MAKE) --jobs=4 lint types layers pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -26,6 +28,8 @@ layers: $(STAMP)
 # A file's tests stay together: they share what is dear to set up. One process more than there are cores: agents, watches
 # and detectors wait for time to pass. In the order of the files: else those with few tests, and the longest, come last.
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+# Of many processes the first one compiles what all of them import, whatever is said elsewhere of bytecode.
+pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(STAMP) servers
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --cov --cov-report=
 

@@ -19,6 +19,7 @@ from muster.model.snapshot import Agents
 from muster.model.times import parse_time
 from muster.model.tree import Tree
 from tests.acts.test_walkthrough import cluster
+from tests.support.examples import often
 
 NOW = parse_time("2026-01-01T00:10:00Z")
 HEARD = Heard((AgentRef("refs/heads/agents/a", "a" * 40),), Agents())
@@ -85,7 +86,7 @@ trees = st.recursive(
 
 
 @pytest.mark.given_many
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=often(35), deadline=None)
 @given(st.sampled_from(sorted(document())), trees, st.booleans())
 def test_whatever_a_field_holds(tmp_path_factory: pytest.TempPathFactory, field: str, tree: Tree, inside: bool) -> None:
     found = document()

@@ -31,6 +31,7 @@ from tests.cel.comparing import ERROR, comparable
 from tests.cel.expressions import Grower, variable_of
 from tests.cel.oracle import Oracle, declared
 from tests.cel.surroundings import STATUS, SURROUNDINGS, VARIABLES
+from tests.support.examples import often
 
 #: What both sides can declare alike: no objects with known fields, no optionals, no enums.
 NAMES = ("i", "u", "f", "b", "s", "y", "d", "x", "now", "ints", "strings", "labels", "anything")
@@ -41,7 +42,7 @@ seeds = st.integers(0, 2**32)
 
 
 @pytest.mark.given_many
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=often(130), derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 4))
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -96,7 +97,7 @@ def is_known(text: str, ours: Any, theirs: Any) -> bool:
 
 
 @pytest.mark.given_many
-@settings(max_examples=600, derandomize=True, deadline=None)
+@settings(max_examples=often(200), derandomize=True, deadline=None)
 @given(seeds, st.integers(1, 4))
 def test_values_are_those_of_cel_cpp_whatever_the_data(seed: int, depth: int) -> None:
     random = Random(seed)

@@ -17,6 +17,7 @@ from muster.cel.parser import parse
 from muster.cel.values import UInt
 from muster.yamlio.excerpt import excerpt
 from tests.cel.surroundings import SURROUNDINGS, VARIABLES
+from tests.support.examples import often
 
 TOKENS = (
     "self", "now", "x", "ints", "a", "1", "2u", "1.5", "'s'", "b'x'", "null", "true", "[", "]", "(", ")", "{", "}", ",",
@@ -46,7 +47,7 @@ def examine(node: ast.Node, text: str) -> Checked:
     return found
 
 
-@settings(max_examples=1500, derandomize=True, deadline=None)
+@settings(max_examples=often(500), derandomize=True, deadline=None)
 @given(texts)
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
@@ -103,7 +104,7 @@ leaves: Nodes = st.one_of(
 )
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@settings(max_examples=often(150), derandomize=True, deadline=None)
 @given(st.recursive(leaves, _grown, max_leaves=12))
 def test_any_tree_is_checked(tree: ast.Node) -> None:
     examine(_numbered(tree), "")

@@ -15,6 +15,7 @@ from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType, Op
 from tests.cel.comparing import comparable
 from tests.cel.expressions import NOW, Grower, swollen, variable_of
 from tests.cel.surroundings import VARIABLES
+from tests.support.examples import often
 
 seeds = st.integers(0, 2**32)
 WORLD = {name: type_ for name, type_ in VARIABLES.items() if not isinstance(type_, OptionalType)}
@@ -34,7 +35,7 @@ def world(random: Random) -> dict[str, Any]:
     return {name: variable_of(random, type_) for name, type_ in WORLD.items()}
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@settings(max_examples=often(150), derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 5))
 def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -45,7 +46,7 @@ def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int
         assert not _TYPE_ERROR.search(result.error.message), (program.text, result.error)
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=often(120), derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 3))
 def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -57,7 +58,7 @@ def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> N
     assert program.run(large).cost <= most, program.text
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=often(120), derandomize=True, deadline=None)
 @given(seeds, st.integers(1, 4))
 def test_nothing_changes_before_the_horizon(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -74,7 +75,7 @@ def test_nothing_changes_before_the_horizon(seed: int, depth: int) -> None:
     assert (before.error is None) == (now.error is None)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=often(80), derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 4))
 def test_evaluating_again_and_traced_gives_the_same(seed: int, depth: int) -> None:
     random = Random(seed)

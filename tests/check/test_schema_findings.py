@@ -16,6 +16,7 @@ from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
 from tests.schemas.test_values import EXAMPLES, REFUSED, changed, title
+from tests.support.examples import often
 
 
 def as_object(kind: Kind, body: Tree) -> Object:
@@ -67,7 +68,7 @@ def paths(tree: Tree, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
 
 
 @pytest.mark.given_many
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=often(100), derandomize=True, deadline=None)
 @given(st.data())
 def test_the_validators_agree_on_anything(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(ALL))

@@ -10,6 +10,7 @@ from muster.yamlio import limits
 from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 from muster.yamlio.writing import UnwritableError
+from tests.support.examples import often
 from tests.yamlio.strategies import trees
 
 
@@ -61,7 +62,7 @@ def test_what_could_not_be_read_again_is_not_written(payload: Tree, why: str) ->
 
 
 @pytest.mark.given_many
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=often(35), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(leaf={"a": "b"}, depth=3, count=30_000)
 @given(leaf=trees, depth=st.integers(0, 66), count=st.sampled_from([1, 2, 3, 4, 5, 50, 1_000]))
 def test_whatever_is_written_is_read_back(leaf: Tree, depth: int, count: int) -> None:

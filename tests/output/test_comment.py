@@ -10,6 +10,7 @@ from muster.model.finding import Finding, Severity
 from muster.output.comment import MARKER, MOST, Comment, comment_text, is_comment
 from muster.output.effects import Row, Section
 from tests.output.test_markdown import HOSTILE, parsed, shape
+from tests.support.examples import often
 
 
 def section(names: list[str], title: str = "Placements", *, first: bool = True) -> Section:
@@ -118,7 +119,7 @@ def test_what_muster_does_not_write_is_no_comment(more: str) -> None:
 names = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=30)), min_size=1, max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(20), deadline=None)
 @given(names, st.sampled_from(HOSTILE))
 def test_nothing_in_a_fleet_changes_what_the_page_consists_of(found: list[str], text: str) -> None:
     def page(named: list[str], said: str) -> str:

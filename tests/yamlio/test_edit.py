@@ -13,6 +13,7 @@ from muster.yamlio.edit import EditError, append, remove, set_value
 from muster.yamlio.loader import load_documents
 from muster.yamlio.nodes import Path
 from muster.yamlio.positions import locate
+from tests.support.examples import often
 from tests.yamlio.authored import Author
 from tests.yamlio.strategies import keys, mappings, trees
 
@@ -271,7 +272,7 @@ def write(tree: dict[str, Tree], random: Random) -> str:
 
 
 randoms = st.randoms(use_true_random=False)
-SETTINGS = settings(max_examples=150, derandomize=True, deadline=None)
+SETTINGS = settings(max_examples=often(50), derandomize=True, deadline=None)
 
 
 @pytest.mark.given_many

@@ -13,6 +13,7 @@ from muster.yamlio.emitter import emit
 from muster.yamlio.loader import load_documents
 from muster.yamlio.positions import locate
 from muster.yamlio.problem import Loaded
+from tests.support.examples import often
 from tests.yamlio.strategies import KINDS
 
 SAMPLE = """\
@@ -110,7 +111,7 @@ def check(data: bytes, label: str) -> Loaded:
 
 
 @pytest.mark.given_many
-@settings(max_examples=1500, derandomize=True, deadline=None)
+@settings(max_examples=often(500), derandomize=True, deadline=None)
 @given(files, labels)
 @example(SAMPLE, "a.yaml")
 @example(b"a: !<tag:yaml.org,2002:str> x", "a.yaml")
@@ -122,7 +123,7 @@ def test_only_problems_come_out(data: bytes, label: str) -> None:
         assert [shape(document.body) for document in loaded.documents] == [shape(tree) for tree in others]
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=often(100), derandomize=True, deadline=None)
 @given(
     files,
     st.sampled_from([(), ("a",), ("kind",), ("spec", "list", 0), ("b", "c")]),

@@ -12,6 +12,7 @@ from muster.yamlio.loader import load_documents
 from muster.yamlio.problem import Loaded
 from muster.yamlio.shapes import Shapes
 from muster.yamlio.writing import file_text
+from tests.support.examples import often
 from tests.yamlio.strategies import TRICKY, mappings
 from tests.yamlio.test_fuzz import PIECES
 
@@ -51,7 +52,7 @@ def taught(text: str, times: int = 3) -> Shapes:
 
 
 @pytest.mark.given_many
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(50), deadline=None)
 @given(texts, st.integers(0, 5))
 @example("a: [b,\n  c: d\n  ]", 1)
 @example("a: {b\n: d\n  }", 1)
@@ -79,7 +80,7 @@ def test_whatever_stands_where_a_value_stood_reads_as_the_strict_loader_reads_it
             assert file_text(loaded.documents[0].body) == "\n".join(after)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=often(35), deadline=None)
 @given(mappings)
 def test_whatever_muster_writes_reads_as_the_strict_loader_reads_it(tree: dict[str, Tree]) -> None:
     loaded = taught(emit(tree)).load(emit(tree).encode(), "a.yaml")

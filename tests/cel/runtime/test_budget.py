@@ -39,6 +39,7 @@ from muster.cel.types import (
     Type,
 )
 from muster.cel.values import UInt
+from tests.support.examples import often
 
 BUDGET = 30_000
 #: Bytecodes per unit at the most, and those that any evaluation may take: to look things up, to write a message.
@@ -325,7 +326,7 @@ def _loose(type_: Type) -> bool:
     return str(type_).startswith(("type_param", "dyn"))
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=often(120), derandomize=True, deadline=None)
 @given(st.integers(0, 2**32))
 def test_no_composed_expression_does_more_than_it_pays(seed: int) -> None:
     random = Random(seed)

@@ -15,11 +15,14 @@ from muster.engine.run import Run
 from muster.fleet.derived import content_id
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
+from tests.support.examples import often
 
 Json = Any
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OCM = "cluster.open-cluster-management.io"
-PROFILE = settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROFILE = settings(
+    max_examples=often(20), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @dataclass(frozen=True)

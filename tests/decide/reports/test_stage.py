@@ -16,6 +16,7 @@ from muster.engine.run import Run
 from muster.gitio.open import open_snapshot
 from muster.model.times import format_time
 from muster.model.tree import Tree
+from tests.support.examples import often
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 API = "muster.dev/v1alpha1"
@@ -82,7 +83,7 @@ words = st.tuples(st.integers(1, 4), st.integers(-1900, 310), st.sampled_from(("
 
 
 @pytest.mark.given_many
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=often(10), deadline=None)
 @given(st.lists(words, min_size=1, max_size=5, unique_by=lambda word: word[:2]), st.randoms(use_true_random=False))
 def test_order_files_and_repetition_do_not_matter(said: list[tuple[int, int, str]], chance: object) -> None:
     shuffled = list(said)
