@@ -10,6 +10,7 @@ import pytest
 from muster.acts.watch import Watcher
 from muster.answers.instants import instant_of
 from muster.commands import exits
+from muster.engine.state import open_state
 from muster.gitio.lastrun import last_run
 from muster.gitio.repository import open_repository
 from muster.model.times import format_time, parse_time
@@ -180,3 +181,101 @@ def _of(line: str) -> str:
 
 def _back_offs() -> Iterator[int]:
     return iter((1, 2, 4, 8))
+
+
+class TestAClockThatJumps:
+    """A fleet of four clusters that are heard of each minute, and one or two engines that watch it."""
+
+    NAMES = "abcd"
+    NOON = parse_time("2026-01-01T12:00:00Z")
+
+    @pytest.fixture
+    def repo(self, tmp_path: Path) -> Repo:
+        return fleet(tmp_path / "fleet", **dict.fromkeys(self.NAMES, format_time(self.NOON)))
+
+    def engine(self, repo: Repo, told: list[str], clock: list[datetime], state: Path | None = None) -> Watcher:
+        repository = open_repository(repo.path, repo.environ)
+        return Watcher(
+            repository, "main", None, timedelta(minutes=1), told.append, clock=lambda: clock[0], state=open_state(state)
+        )
+
+    def beat(self, repo: Repo, at: datetime) -> None:
+        repo.commit({f"clusters/{name}/lease.yaml": lease(name, format_time(at)) for name in self.NAMES})
+
+    def states(self, repo: Repo) -> set[tuple[str, bool]]:
+        """Each cluster's condition, and whether it is tainted."""
+        derived = [repo.show(f"derived/managedclusters/{name}.yaml") for name in self.NAMES]
+        tainted = ("\nspec:\n  taints:\n" in text for text in derived)
+        return {(available(repo, name)[0], taint) for name, taint in zip(self.NAMES, tainted, strict=True)}
+
+    @pytest.mark.parametrize("keeps", [False, True])
+    def test_by_a_day_ahead_holds_every_effect_and_is_taken_back_by_name(
+        self, repo: Repo, muster: Muster, tmp_path: Path, keeps: bool
+    ) -> None:
+        told, clock = list[str](), [self.NOON]
+        watcher = self.engine(repo, told, clock, tmp_path / "kept/state" if keeps else None)
+        watcher.look()
+        clock[0] += timedelta(days=1)
+        watcher.look()
+        assert self.states(repo) == {("Unknown", False)}, "all fell silent at once: that is told, and nothing is done"
+        clock[0] = self.NOON + timedelta(minutes=1)
+        self.beat(repo, clock[0])
+        told.clear()
+        for _ in range(3):
+            watcher.look()
+            clock[0] += timedelta(minutes=1)
+        assert len(told) == 1, "once"
+        assert "--back-in-time once" in told[0]
+        assert self.states(repo) == {("Unknown", False)}
+        assert muster(repo, "reconcile", "--now", format_time(clock[0]), "--back-in-time")[0] == exits.FINE
+        assert self.states(repo) == {("True", False)}
+        told.clear()
+        clock[0] += timedelta(minutes=1)
+        self.beat(repo, clock[0])
+        watcher.look()
+        clock[0] += timedelta(minutes=5)
+        watcher.look()
+        assert self.states(repo) == {("Unknown", False)}, "and it goes on as before"
+        assert not any("back-in-time" in line for line in told)
+
+    def test_by_a_day_back_decides_nothing_until_it_is_right(self, repo: Repo) -> None:
+        told, clock = list[str](), [self.NOON]
+        watcher = self.engine(repo, told, clock)
+        watcher.look()
+        tip = repo.tip()
+        told.clear()
+        clock[0] -= timedelta(days=1)
+        repo.commit({"clusters/e/cluster.yaml": cluster("e")})
+        for _ in range(3):
+            watcher.look()
+            clock[0] += timedelta(minutes=1)
+        assert repo.tip("HEAD~") == tip, "a person's commit is all that came"
+        assert len(told) == 1
+        clock[0] = self.NOON + timedelta(minutes=1)
+        watcher.look()
+        assert "derived/managedclusters/e.yaml" in repo.paths()
+
+    @pytest.mark.parametrize("behind", [timedelta(seconds=20), timedelta(minutes=4)])
+    def test_two_engines_whose_clocks_differ_never_undo_one_another(
+        self, repo: Repo, tmp_path: Path, behind: timedelta
+    ) -> None:
+        told, fast, slow = list[str](), [self.NOON], [self.NOON - behind]
+        engines = [
+            self.engine(repo, told, clock, tmp_path / name / "state") for name, clock in (("a", fast), ("b", slow))
+        ]
+        instants = list[datetime]()
+        for minute in range(8):
+            for clock in (fast, slow):
+                clock[0] += timedelta(minutes=1)
+            if minute < 2:
+                self.beat(repo, fast[0])
+            for engine in engines[:: 1 if minute % 2 else -1]:
+                engine.look()
+            last = last_run(open_repository(repo.path, repo.environ), repo.tip())
+            assert last is not None
+            instants.append(last.instant)
+        assert instants == sorted(instants)
+        assert self.states(repo) == {("Unknown", False)}
+        said = [line for line in told if "Unknown" in line]
+        assert len(said) == 1, "it is found once"
+        assert not any("back-in-time" in line for line in told)

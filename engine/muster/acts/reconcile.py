@@ -57,10 +57,9 @@ class Reconciled:
 
     @property
     def how(self) -> tuple[str, ...]:
-        """How much was looked at, how often it tried, and as of when it decided where that is not when it was asked."""
+        """How often it tried, and as of when it decided; nothing where it is as usual."""
         tries = f"the branch moved meanwhile: it took {self.attempts} attempts" if self.attempts > 1 else ""
-        lines = (f"looked at {self.looked_at}", tries, self.instant.note)
-        return tuple(line for line in lines if line)
+        return tuple(line for line in (tries, self.instant.note) if line)
 
 
 def reconcile(

@@ -4,6 +4,7 @@ Level-based: whatever woke it, it looks at the branch and the agent refs as they
 sleeps; a failure (a remote that does not answer, a person's edit in the way) backs off and never ends it.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,6 +49,9 @@ TRY_REST_AGAIN = timedelta(minutes=5)
 #: What changes there when a request for a certificate is approved.
 _REQUESTS = f"{FOLDER}{CSR.plural}/"
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
+
+#: What is no news in what fails again: the time, and for how long it has.
+_NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -110,9 +114,9 @@ class Watcher:
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
             self._back_off()
-            if error.message != self._trouble:
+            if (trouble := _NUMBER.sub("", error.message)) != self._trouble:
                 self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
-            self._trouble = error.message
+            self._trouble = trouble
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
             self._back_off()
             self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
@@ -175,7 +179,8 @@ class Watcher:
             return None
 
     def _tell(self, done: Reconciled) -> None:
-        for line in done.how if self._verbose else ():
+        looked_at = (f"looked at {done.looked_at}",) if self._kept is not None else ()
+        for line in (*looked_at, *done.how) if self._verbose else ():
             self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")

@@ -175,6 +175,6 @@ def _tell_how(repository: "Repository", done: "Reconciled") -> None:
     """Say how the run went, and how old agents' words are."""
     from muster.answers.listening import age_line
 
-    for line in (*done.how, age_line(repository, done.heard, done.instant.now)):
+    for line in (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now)):
         if line:
             say(line, err=True)
