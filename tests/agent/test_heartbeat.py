@@ -327,6 +327,7 @@ def test_a_push_that_fails_is_tried_several_times_before_the_hub_loses_patience(
     clocks = Clocks()
     agent = heart(hub, server, clocks, View(accepted=True, lease_seconds=seconds))
     agent.beat()
+    assert isinstance(agent.ref, OwnRef)
     agent.ref = replace(agent.ref, remote=str(hub.path / "gone"))
     complaints: list[str] = []
     tries: list[float] = []

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 
 from muster.agent.health import AVAILABLE, RETRY_SECONDS, Availability, Patience
 from muster.agent.hub import View, bounded
-from muster.agent.own_ref import OwnRef
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.gitio.errors import RepositoryError
 from muster.gitio.rootref import NOTHING, Standing, update
@@ -30,6 +29,8 @@ from muster.yamlio.loader import load_documents
 from muster.yamlio.writing import file_text
 
 if TYPE_CHECKING:
+    from muster.agent.own_ref import OwnRef
+    from muster.agent.relayed_ref import RelayedRef
     from muster.agent.rotation import Outcome, Rotation
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
@@ -64,7 +65,7 @@ class Heart:
     agent's own on the ref. With a `rotation` it has a certificate, or asks for one.
     """
 
-    ref: OwnRef
+    ref: "OwnRef | RelayedRef"
     holder: str
     look: Callable[[], Availability | None]
     facts: Callable[[], Mapping[str, Tree]]
@@ -165,7 +166,7 @@ class Heart:
                 self._seen = View(accepted=True, lease_seconds=bounded(seconds))
         return self._seen
 
-    def _sender(self) -> OwnRef:
+    def _sender(self) -> "OwnRef | RelayedRef":
         """The ref, with a bound on each exchange that leaves time for another one before the hub loses patience."""
         return replace(self.ref, limit_seconds=min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._seconds()))))
 

@@ -108,7 +108,9 @@ class Hub:
         tip = fetch_ref(scratch, remote="hub", ref=ref, limit_seconds=self.limit_seconds, shallow=True)
         body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
         bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
-        return replace(_view(body), answers={name: _answer(body) for name, body in bodies.items() if body is not None})
+        return replace(
+            view_of(body), answers={name: _answer(body) for name, body in bodies.items() if body is not None}
+        )
 
     def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
         """The derived part of an object; None where there is none."""
@@ -117,7 +119,7 @@ class Hub:
             # Where the server leaves files out of a fetch, this asks for the one.
             found = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
             if found.status == 0:
-                return _read(found.stdout, path)
+                return read_body(found.stdout, path)
         return None
 
 
@@ -137,7 +139,8 @@ def bounded(seconds: Tree) -> int | None:
     return min(seconds, LONGEST_SECONDS)
 
 
-def _read(data: bytes, path: str) -> Tree:
+def read_body(data: bytes, path: str) -> Tree:
+    """The derived part in a file of the hub. RepositoryError where nobody can read it."""
     loaded = load_documents(data, path)
     if loaded.problems or not loaded.documents:
         raise RepositoryError(f"{path} of the hub cannot be read", "the next reconcile writes it anew")
@@ -155,7 +158,8 @@ def _answer(body: Tree) -> Answer:
     return Answer(certificate, denied)
 
 
-def _view(body: Tree) -> View:
+def view_of(body: Tree) -> View:
+    """What a cluster's derived part says to its agent."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     own = mapping_at(body, "metadata", "annotations").get(DURATION)
     told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None

@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "taint": "Taint clusters by hand.",
     "waive": "Answer for a finding until a day.",
     "heartbeat": "Renew a cluster's lease and report how it is.",
+    "relay": "Send what many agents say as one commit.",
     "get": "Show the fleet as a table, YAML or JSON.",
     "claim": "Claim a cluster of a pool, as one commit.",
     "release": "Give a claim's cluster back, as one commit.",

@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from muster.agent.apiserver import ApiServer
     from muster.agent.health import Availability
     from muster.agent.heartbeat import Heart
+    from muster.agent.hub import View
+    from muster.agent.own_ref import OwnRef
+    from muster.agent.relayed_ref import RelayedRef
     from muster.agent.rotation import Rotation
 
 _LIMIT_SECONDS = 30.0
@@ -31,7 +35,9 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
 @click.command()
 @click.option("--cluster", required=True, envvar="MUSTER_CLUSTER", show_envvar=True, metavar="NAME",
               help="The cluster that this speaks for.")  # fmt: skip
-@click.option("--remote", required=True, metavar="URL", help="The fleet repository, a URL or a path.")
+@click.option("--remote", metavar="URL", help="The fleet repository, or a relay's, a URL or a path.")
+@click.option("--relay", metavar="URL", help="A relay that takes heartbeats over HTTP, in its place.")
+@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False), help="The token for the relay.")
 @click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
 @click.option("--kubeconfig", type=click.Path(path_type=Path, dir_okay=False),
               help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
@@ -54,9 +60,9 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
               help="The lease's duration to ask for. Once accepted, the hub's word counts.")  # fmt: skip
 @click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
-    cluster: str, remote: str, branch: str, kubeconfig: Path | None, api_server: str | None,
-    status_file: Path | None, csr: Path | None, identity: Path | None, signer: str, certificate_lifetime: int | None,
-    deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
+    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str, kubeconfig: Path | None,
+    api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None, signer: str,
+    certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report how it is, on the branch agents/NAME.
 
@@ -65,20 +71,20 @@ def command(
     """
     from muster.agent.facts import observed
     from muster.agent.heartbeat import Heart
-    from muster.agent.hub import Hub
-    from muster.agent.own_ref import OwnRef
-    from muster.gitio.push import absolute_remote
 
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is no name of a cluster.")
+    if (remote is None) == (relay is None) or (relay is None) != (token_file is None):
+        raise click.UsageError("Give --remote, or --relay with --token-file.")
+    if relay and identity:
+        raise click.UsageError("--identity needs --remote: a relay answers no requests for certificates.")
     server, status = _server(kubeconfig, api_server), _mapping(status_file)
-    where = absolute_remote(remote)
     rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
-    hub = Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS, rotation.names if rotation else tuple)
+    ref, view = _hub(cluster, remote, relay, token_file, branch, rotation)
     heart = Heart(
-        OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), socket.gethostname(),
+        ref, socket.gethostname(),
         partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
-        hub.look, present, time.monotonic, _sleep, lease_duration,
+        view, present, time.monotonic, _sleep, lease_duration,
         {"csr.yaml": csr.read_bytes()} if csr else {}, rotation,
     )  # fmt: skip
     if again:
@@ -112,6 +118,24 @@ def _go_on(heart: "Heart", cluster: str) -> None:
     observer.stop()
     with contextlib.suppress(OSError):
         click.echo("stopped")
+
+
+def _hub(
+    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str,
+    rotation: "Rotation | None",
+) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":  # fmt: skip
+    """Where the cluster's word goes, and what tells what the hub says of it."""
+    from muster.agent.hub import Hub
+    from muster.agent.own_ref import OwnRef
+    from muster.agent.relayed_ref import RelayedRef
+    from muster.gitio.push import absolute_remote
+
+    if relay is not None and token_file is not None:
+        relayed = RelayedRef(relay, cluster, _LIMIT_SECONDS, token_file)
+        return relayed, relayed.view
+    where = absolute_remote(remote or "")
+    hub = Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS, rotation.names if rotation else tuple)
+    return OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), hub.look
 
 
 def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":

@@ -67,14 +67,17 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
     remotes = {
         str(entry["name"]): FurtherRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
         for entry in mappings_at(said, "remotes")
-        if _NAME.fullmatch(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
+        if is_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
     }
     relays = {
-        str(entry["name"]): _mandate(entry)
-        for entry in mappings_at(said, "relays")
-        if _NAME.fullmatch(str(entry.get("name")))
+        str(entry["name"]): _mandate(entry) for entry in mappings_at(said, "relays") if is_name(str(entry.get("name")))
     }
     return AgentSettings(limits, tuple(remotes[name] for name in sorted(remotes)), relays)
+
+
+def is_name(name: str) -> bool:
+    """Whether a further repository or a relay may be called so."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _mandate(entry: Mapping[str, Tree]) -> Mandate:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from muster.gitio.config import identity, signs_commits
@@ -28,16 +28,35 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
     Signed where the configuration asks for it. ValueError for a path that no tree can hold.
     """
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
-    stream = b"".join(_stream(repository, files, _clean(message), parent, author, committer))
-    done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
-    if done.status:
-        _remove_crash_report(repository, done.stderr)
-        raise explain("fast-import", done.stderr, done.status)
-    commit = done.stdout.decode().strip()
+    changes = b"".join(_changes(files))
+    commit = _imported(repository, changes, _clean(message), parent, author, committer)
     if not signs_commits(repository):
         return commit
     env = {**_environ("AUTHOR", author), **_environ("COMMITTER", committer)}
     return _signed(repository, commit, _clean(message), parent, env)
+
+
+def build_root(repository: Repository, base: str | None, changes: Iterable[bytes], message: str) -> str:
+    """Make a commit without a parent of what `base` holds (None: nothing) and commands that change it (see `written`,
+    `placed` and `removed`), and return its id. Never signed."""
+    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    found = b"" if base is None else placed("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
+    return _imported(repository, found + b"".join(changes), _clean(message), None, author, committer)
+
+
+def written(path: str, content: bytes) -> bytes:
+    """The command that writes a file."""
+    return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
+
+
+def placed(path: str, tree: str) -> bytes:
+    """The command that puts a tree that there is at a path; the empty one is the root."""
+    return b"M 040000 %b %b\n" % (tree.encode(), _quoted(checked_path(path)) if path else b'""')
+
+
+def removed(path: str) -> bytes:
+    """The command that removes a file or a folder."""
+    return b"D %b\n" % _quoted(checked_path(path))
 
 
 def checked_path(path: str) -> bytes:
@@ -49,8 +68,19 @@ def checked_path(path: str) -> bytes:
     return raw
 
 
+def _imported(
+    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
+) -> str:
+    stream = b"".join(_stream(repository, changes, message, parent, author, committer))
+    done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
+    if done.status:
+        _remove_crash_report(repository, done.stderr)
+        raise explain("fast-import", done.stderr, done.status)
+    return done.stdout.decode().strip()
+
+
 def _stream(
-    repository: Repository, files: Files, message: bytes, parent: str | None, author: str, committer: str
+    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
 ) -> Iterator[bytes]:
     """Yield the commands for fast-import: one commit, its id printed, its ref forgotten."""
     ref = f"refs/muster/{uuid.uuid4().hex}"
@@ -58,15 +88,17 @@ def _stream(
     yield _data(message)
     if parent is not None:
         yield f"from {parent}\n".encode()
-    for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
-        name = _quoted(checked_path(path))
-        if content is None:  # first, so that a directory can take the place of a file that goes
-            yield b"D %b\n" % name
-        else:
-            yield b"M 100644 inline %b\n" % name
-            yield _data(content if isinstance(content, bytes) else content.encode())
+    yield changes
     nothing = "0" * (64 if repository.object_format == "sha256" else 40)
     yield f"get-mark :1\nreset {ref}\nfrom {nothing}\n\ndone\n".encode()
+
+
+def _changes(files: Files) -> Iterator[bytes]:
+    for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
+        if content is None:  # first, so that a directory can take the place of a file that goes
+            yield removed(path)
+        else:
+            yield written(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _data(content: bytes) -> bytes:

@@ -1,0 +1,231 @@
+"""A relay: what many agents say becomes one commit on one branch, `relays/<relay>`, of the fleet's repository.
+
+Agents push to a repository of the relay's, each to its own branch, as they would to the hub; or they send what they say
+over HTTP (`muster.agent.relay_http`). Whatever is new goes into the next commit (`muster.gitio.relayed` has its form),
+which takes the place of the last one: the hub gets a push a second at the most, however many agents there are.
+
+The relay also keeps the hub's branch in its repository, where agents look whether they are accepted and how long their
+leases last. It keeps nothing else: what it said last stands in its own commit.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+from typing import Final
+
+from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.importing import build_root, placed, removed, written
+from muster.gitio.objects import Objects
+from muster.gitio.outcomes import Moved, Rejected
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.push import fetch, fetch_ref, push_ref, remote_tip
+from muster.gitio.relayed import COMMIT, folder_of, relayed_clusters
+from muster.gitio.repository import Repository, ref_tip
+from muster.gitio.rootref import NOTHING, Standing, files_of
+from muster.model.agentref import RELAYS, is_cluster_name
+from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
+
+_AGENTS: Final = "refs/heads/agents/"
+_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+#: The tree of a commit that stands for what came over HTTP: there is none.
+_NO_TREE: Final = re.compile(rb"tree 0+\n")
+
+
+@dataclass
+class Relay:
+    """One relay, `name`, between `repository`, to which agents push, and the `remote` that muster reads.
+
+    What an agent says beyond `limits` is left out. `clock` gives the present.
+    """
+
+    repository: Repository
+    name: str
+    remote: str
+    branch: str
+    clock: Callable[[], datetime]
+    limits: AgentLimits = DEFAULT_LIMITS
+    limit_seconds: float = 30.0
+    _sent: dict[str, str] | None = None  # the id of what was sent of each cluster
+    _theirs: str | None = None  # where the relay's branch of the remote points, as far as is known
+    _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
+    _had: set[str] = field(default_factory=set)  # whose branches were here at the last look
+    _over: dict[str, str] = field(default_factory=dict)
+    _told: dict[str, str] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def ref(self) -> str:
+        """The branch that it writes, by its full name."""
+        return f"refs/heads/{RELAYS}{self.name}"
+
+    def follow(self) -> None:
+        """Bring the hub's branch here. RepositoryError where that is not to be had."""
+        tip = fetch(self.repository, remote=self.remote, branch=self.branch, limit_seconds=self.limit_seconds)
+        if tip is not None and tip != ref_tip(self.repository, f"refs/heads/{self.branch}"):
+            self.repository.git.output("update-ref", f"refs/heads/{self.branch}", tip)
+
+    def look(self, cluster: str) -> Standing:
+        """What is known of a cluster that speaks over HTTP; the `commit` is a name of it."""
+        with self._lock:
+            files = self._posted.get(cluster)
+        if files is None:
+            tree = dict(self._said()).get(cluster)
+            files = {} if tree is None else {p: c for p, c in files_of(self.repository, tree).items() if p != COMMIT}
+            with self._lock:
+                files = self._posted.setdefault(cluster, files)
+        return Standing(name_of(files), files) if files else NOTHING
+
+    def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> Standing | Moved:
+        """Take what a cluster says over HTTP, in place of what is known by the name `expected`; it goes out with the
+        next commit. ValueError where it is too much."""
+        size = sum(map(len, files.values()))
+        if size > self.limits.max_bytes or len(files) > self.limits.max_files:
+            raise ValueError(f"more than {self.limits.max_bytes} bytes or {self.limits.max_files} files")
+        known = self.look(cluster)
+        with self._lock:
+            if known.commit != expected or self._posted.get(cluster) not in (None, known.files):
+                return Moved(known.commit)
+            self._posted[cluster] = files
+            self._waiting.add(cluster)
+        return Standing(name_of(files), files)
+
+    def step(self) -> int:
+        """Send what is new; return of how many clusters that is. RepositoryError where the hub does not take it: then
+        it is sent with what is new by the next time."""
+        sent = self._known()
+        tips = self._pushed()
+        with self._lock:
+            posted = {cluster: self._posted[cluster] for cluster in self._waiting}
+            self._waiting = set()
+        try:
+            changes = dict(self._changes(sent, tips, posted))
+            if not changes:
+                return 0
+            self._send(changes)
+        except BaseException:
+            with self._lock:
+                self._waiting |= posted.keys()
+            raise
+        for cluster, (id_, _) in changes.items():
+            sent.pop(cluster, None)
+            if id_:
+                sent[cluster] = id_
+        return len(changes)
+
+    def news(self) -> list[str]:
+        """A line for each agent that was not told of yet whose branch holds too much, so that it is left out."""
+        fresh = {cluster: why for cluster, why in self._over.items() if self._told.get(cluster) != why}
+        self._told = dict(self._over)
+        return [f"agents/{cluster} is left out: {why}" for cluster, why in sorted(fresh.items())]
+
+    def _changes(
+        self, sent: Mapping[str, str], tips: Mapping[str, str], posted: Mapping[str, Mapping[str, bytes]]
+    ) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
+        """What is new: by cluster, the id of it (empty where it is gone) and the commands that write it."""
+        # Only what went away under our eyes is gone: a repository that was made anew has no branches yet.
+        for cluster in sorted((self._had & sent.keys()) - tips.keys() - posted.keys()):
+            yield cluster, ("", [removed(folder_of(cluster))])
+        self._had = set(tips)
+        moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
+        objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+        try:
+            yield from self._of_branches(objects, moved)
+        finally:
+            objects.close()
+        second = int(self.clock().timestamp())
+        stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
+        for cluster, files in posted.items():
+            folder = folder_of(cluster)
+            lines = [removed(folder), written(f"{folder}/{COMMIT}", stamp)]
+            lines += [written(f"{folder}/{path}", content) for path, content in sorted(files.items()) if path != COMMIT]
+            yield cluster, (f"http {second}", lines)
+
+    def _of_branches(self, objects: Objects, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
+        refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
+        skipped = AgentFiles(objects, refs, self.limits).skipped
+        over = {skip.ref.removeprefix("agents/"): skip.detail for skip in skipped if not skip.path}
+        self._over = {cluster: why for cluster, why in self._over.items() if cluster not in moved} | over
+        for (cluster, commit), answer in zip(moved.items(), objects.read(list(moved.values())), strict=True):
+            if isinstance(answer, UnreadableError) or cluster in over or not (tree := _TREE.match(answer.content)):
+                continue
+            folder = folder_of(cluster)
+            lines = [placed(folder, tree[1].decode()), written(f"{folder}/{COMMIT}", answer.content)]
+            yield cluster, (commit, lines)
+
+    def _send(self, changes: Mapping[str, tuple[str, list[bytes]]]) -> None:
+        """Put it on the branch, here and at the remote."""
+        base = ref_tip(self.repository, self.ref)
+        count = f"{len(changes)} agents" if len(changes) != 1 else "1 agent"
+        commands = (line for _, lines in changes.values() for line in lines)
+        commit = build_root(self.repository, base, commands, f"{count}\n")
+        for _ in range(2):
+            done = push_ref(
+                self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._theirs,
+                limit_seconds=self.limit_seconds,
+            )  # fmt: skip
+            if not isinstance(done, Moved):
+                break
+            self._theirs = remote_tip(
+                self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds
+            )
+        if isinstance(done, Rejected):
+            raise RepositoryError(f"the hub refuses {self.ref} ({done.reason})", "let the relay force-push its branch")
+        if isinstance(done, Moved):
+            raise RepositoryError(f"{self.ref} kept moving", "does another relay have the same name?")
+        self._theirs = commit
+        self._keep(commit)
+
+    def _keep(self, commit: str) -> None:
+        self.repository.git.output("-c", "core.logAllRefUpdates=false", "update-ref", self.ref, commit)
+
+    def _pushed(self) -> dict[str, str]:
+        """The agents' branches here."""
+        listing = self.repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", _AGENTS)
+        found = (line.partition(" ") for line in listing.decode("utf-8", "surrogateescape").splitlines())
+        named = ((name.removeprefix(_AGENTS), commit) for commit, _, name in found)
+        return {cluster: commit for cluster, commit in named if is_cluster_name(cluster)}
+
+    def _said(self) -> tuple[tuple[str, str], ...]:
+        base = ref_tip(self.repository, self.ref)
+        return () if base is None else relayed_clusters(self.repository, base)
+
+    def _known(self) -> dict[str, str]:
+        """What was sent of each cluster, read from the last commit when the relay starts."""
+        if self._sent is None:
+            self._theirs = remote_tip(
+                self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds
+            )
+            if self._theirs is not None and ref_tip(self.repository, self.ref) is None:
+                fetch_ref(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
+                self._keep(self._theirs)
+            said = self._said()
+            objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+            try:
+                answers = list(objects.read([f"{tree}:{COMMIT}" for _, tree in said]))
+            finally:
+                objects.close()
+            pairs = zip(said, answers, strict=True)
+            self._sent = {cluster: _id(self.repository, answer) for (cluster, _), answer in pairs}
+        return self._sent
+
+
+def name_of(files: Mapping[str, bytes]) -> str:
+    """A name of what some files hold, another one for others."""
+    text = json.dumps({path: content.decode("utf-8", "backslashreplace") for path, content in sorted(files.items())})
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _id(repository: Repository, answer: object) -> str:
+    """The id of the commit that a relay keeps."""
+    content = getattr(answer, "content", b"")
+    if _NO_TREE.match(content):
+        return "http "
+    digest = hashlib.new(repository.object_format, usedforsecurity=False)
+    digest.update(b"commit %d\0%b" % (len(content), content))
+    return digest.hexdigest()

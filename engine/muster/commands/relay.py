@@ -1,0 +1,147 @@
+"""`muster relay`: what many agents say, as one commit on one branch of the fleet's repository."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands.options import present
+from muster.commands.outcome import say
+from muster.commands.stopping import until_stopped
+
+if TYPE_CHECKING:
+    from muster.agent.relay import Relay
+    from muster.agent.relay_http import RelayServer
+
+#: How often the hub's branch is looked at.
+_FOLLOW_SECONDS = 10.0
+#: The longest pause after failures.
+_LAST_PAUSE_SECONDS = 30.0
+
+
+@click.command()
+@click.option("--repo", type=click.Path(path_type=Path, file_okay=False, exists=True), default=".", show_default=True,
+              help="The bare repository that agents push to.")  # fmt: skip
+@click.option("--remote", required=True, metavar="URL", help="The fleet repository, a URL or a path.")
+@click.option("--name", required=True, metavar="NAME", help="The relay's name in Fleet.spec.agents.relays.")
+@click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
+@click.option("--every", type=click.FloatRange(min=0.1), default=1.0, show_default=True, metavar="SECONDS",
+              help="How often to look for news.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Send what is new and end, as a hook does.")
+@click.option("--listen", metavar="HOST:PORT", help="Take what agents say over HTTP, too.")
+@click.option("--tokens", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+              help="Whose bearer tokens are whose: lines of `<cluster> <SHA-256 of the token>`.")  # fmt: skip
+def command(
+    repo: Path, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
+    tokens: Path | None,
+) -> int:  # fmt: skip
+    """Send what many agents say to the fleet's repository, as one commit on the branch relays/NAME.
+
+    Agents push to a repository of the relay's (agents/CLUSTER), which also has the fleet's branch for them to read; or,
+    with --listen, they send what they say over HTTP, each with a bearer token. The Fleet says for which clusters the
+    relay may speak.
+    """
+    from muster.agent.relay import Relay
+    from muster.gitio.agentsettings import agent_settings, is_name
+    from muster.gitio.push import absolute_remote
+    from muster.gitio.repository import open_repository
+
+    if not is_name(name):
+        raise click.UsageError(f"{name!r} is no name of a relay: lower-case letters, digits and dashes.")
+    if (listen is None) != (tokens is None):
+        raise click.UsageError("--listen and --tokens go together.")
+    if listen and once:
+        raise click.UsageError("--once and --listen exclude each other.")
+    repository = open_repository(repo, os.environ)
+    relay = Relay(repository, name, absolute_remote(remote), branch, present)
+    with _alone(repository.git_dir / "muster", wait=once):
+        relay.follow()
+        relay.limits = agent_settings(repository, f"refs/heads/{branch}").limits
+        if once:
+            _tell(relay, relay.step())
+            return 0
+        stop = Event()
+        with until_stopped(stop), _serving(relay, listen, tokens):
+            _go_on(relay, every, stop)
+    say("stopped")
+    return 0
+
+
+def _go_on(relay: "Relay", every: float, stop: Event) -> None:
+    from muster.gitio.agentsettings import agent_settings
+    from muster.gitio.errors import RepositoryError
+    from muster.gitio.upkeep import tidy
+
+    say(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
+    failures, trouble, followed = 0, "", monotonic()
+    while not stop.is_set():
+        began = monotonic()
+        try:
+            if began - followed >= _FOLLOW_SECONDS:
+                followed = began
+                relay.follow()
+                relay.limits = agent_settings(relay.repository, f"refs/heads/{relay.branch}").limits
+            _tell(relay, relay.step())
+            tidy(relay.repository)
+            failures, trouble = 0, ""
+        except RepositoryError as error:
+            failures += 1
+            if error.message != trouble:
+                say(error.message + (f" ({error.hint})" if error.hint else ""), err=True)
+            trouble = error.message
+        pause = min(every * (1 << min(failures, 10)), _LAST_PAUSE_SECONDS) if failures else every
+        stop.wait(max(0.0, began + pause - monotonic()))
+
+
+def _tell(relay: "Relay", count: int) -> None:
+    for line in relay.news():
+        say(line, err=True)
+    if count:
+        say(f"{count} agents" if count != 1 else "1 agent")
+
+
+@contextmanager
+def _alone(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the relay's lock of its repository: two would take turns in undoing each other's commits."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "relay.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError as error:
+            raise click.UsageError("Another relay is at work in this repository.") from error
+        yield
+
+
+@contextmanager
+def _serving(relay: "Relay", listen: str | None, tokens: Path | None) -> Iterator[None]:
+    if listen is None or tokens is None:
+        yield
+        return
+    server = _server(relay, listen, tokens)
+    thread = Thread(target=server.serve_forever, args=(0.2,), daemon=True, name="muster-relay")
+    thread.start()
+    say(f"listening on http://{server.server_address[0]!s}:{server.server_port}")
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _server(relay: "Relay", listen: str, tokens: Path) -> "RelayServer":
+    from muster.agent.hub_copy import HubCopy
+    from muster.agent.relay_http import RelayServer, Tokens
+
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit():
+        raise click.UsageError("--listen is HOST:PORT.")
+    try:
+        return RelayServer((host, int(port)), relay, Tokens(tokens), HubCopy(relay.repository, relay.branch))
+    except (OSError, OverflowError) as error:
+        raise click.UsageError(f"--listen {listen}: {error}.") from error

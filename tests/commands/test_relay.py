@@ -1,0 +1,49 @@
+"""`muster relay` and an agent that speaks to it, as real processes."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.acts.test_walkthrough import cluster
+from tests.agent.test_heartbeat import Server
+from tests.agent.test_relay import SETTINGS
+from tests.support.git import Repo, clone, new_repository
+from tests.support.patience import wait_until
+from tests.support.processes import running
+
+MAIN = "from muster.commands.cli import main; main()"
+
+
+def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> None:
+    hub = new_repository(tmp_path / "hub.git", bare=True)
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS, "clusters/edge-h.yaml": cluster("edge-h")})
+    person.git("push", "--quiet", "origin", "main")
+    repo, server = new_repository(tmp_path / "relay.git", bare=True), Server()
+    tokens, token = tmp_path / "tokens", tmp_path / "token"
+    tokens.write_text(f"edge-h {hashlib.sha256(b'secret').hexdigest()}\n")
+    token.write_text("secret\n")
+    environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
+    with running(
+        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
+        "--listen", "127.0.0.1:0", "--tokens", str(tokens), environ=environ,
+    ) as relay:  # fmt: skip
+        relay.wait_for("listening on")
+        url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
+        for own in (
+            ("--cluster", "edge-h", "--relay", url, "--token-file", str(token)),
+            ("--cluster", "edge-p", "--remote", str(repo.path)),
+        ):
+            beat = [sys.executable, "-c", MAIN, "heartbeat", "--api-server", server.url, *own]
+            done = subprocess.run(beat, env=environ, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to be let in\n"), done.stderr
+        wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))
+    server.close()
+
+
+def said(hub: Repo) -> set[str]:
+    """The clusters of which the hub has a relay's word."""
+    listing = hub.git("ls-tree", "-r", "--name-only", "relays/edge", check=False)
+    return {path.split("/")[1] for path in listing.splitlines()}
