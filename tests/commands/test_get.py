@@ -45,3 +45,37 @@ status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", r
         repo.commit({"observed.yaml": said, "cluster.yaml": declared + spec})
         _, out, err = muster("get", "clusters", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
         assert out.splitlines()[1:] and out.splitlines()[1].split() == shown, f"{out}{err}"
+
+
+def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    version = "cluster.open-cluster-management.io/v1beta1"
+    placement = f"apiVersion: {version}\nkind: Placement\nmetadata: {{name: web, namespace: %s}}\nspec: {{}}\n"
+    repo.commit(
+        {f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "us"), ("c", "eu"))}
+        | {f"{namespace}.yaml": placement % namespace for namespace in ("shop", "blog")}
+    )
+
+    def names(*arguments: str) -> list[str]:
+        code, out, err = muster("get", *arguments, "-o", "name", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+        assert code == 0, err
+        return out.split()
+
+    assert names() == ["managedcluster/a", "managedcluster/b", "managedcluster/c"]
+    assert names("cluster", "b") == ["managedcluster/b"] == names("cluster/b")
+    assert names("mcl", "c", "a") == ["managedcluster/c", "managedcluster/a"]
+    assert names("clusters", "-l", "region=eu,!legacy") == ["managedcluster/a", "managedcluster/c"]
+    assert names("placements", "-A") == ["placement/blog/web", "placement/shop/web"]
+    assert names("placement", "web", "-n", "shop") == ["placement/shop/web"]
+    for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names an object already"),
+                        (("placements", "-A", "-n", "x"), "all of them")):  # fmt: skip
+        code, _, err = muster("get", *wrong, "--repo", repo.path)
+        assert (code, said in err) == (2, True), err
+
+
+_CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: %s, labels: {region: %s}}
+spec: {hubAcceptsClient: true}
+"""

@@ -7,6 +7,7 @@ from muster.answers.memory import MemorySnapshot
 from muster.engine.settle import settle
 from muster.model.times import format_time
 from muster.output.columns import rows
+from muster.output.table import table_text
 from tests.support.pool_story import at, story
 
 FLEET = """\
@@ -50,9 +51,6 @@ def _tables(files: dict[str, str], now: datetime) -> dict[str, str]:
     run = settle(MemorySnapshot(files), now).last
     tables = {}
     for title, kind in (("the pool at noon", "ClusterPool"), ("the claims at noon", "ClusterClaim")):
-        headers, cells = rows(kind, [body for body in run.objects if body["kind"] == kind], now, namespaced=True)
-        widths = [max(len(row[column]) for row in [headers, *cells]) for column in range(len(headers))]
-        lines = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                 for row in [headers, *cells])  # fmt: skip
-        tables[title] = "\n".join(lines) + "\n"
+        headings, cells = rows(kind, [body for body in run.objects if body["kind"] == kind], now, namespaced=True)
+        tables[title] = table_text([heading.text for heading in headings], cells) + "\n"
     return tables

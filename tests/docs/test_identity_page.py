@@ -40,6 +40,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     seed.commit({"clusters/c1.yaml": "a: 1\n", "derived/x.yaml": "a: 1\n"})
     bare = clone(seed, path / "hub.git", "--bare")
     hook = bare.path / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text(HOOK)
     hook.chmod(0o755)
     return bare

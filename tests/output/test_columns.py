@@ -15,7 +15,7 @@ Body = dict[str, Any]
 def shown(kind: str, *bodies: Body, namespaced: bool = False) -> list[dict[str, str]]:
     headers, cells = rows(kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], NOW,
                           namespaced=namespaced)  # fmt: skip
-    return [dict(zip(headers, row, strict=True)) for row in cells]
+    return [dict(zip((heading.text for heading in headers), row, strict=True)) for row in cells]
 
 
 def conditions(**statuses: str) -> Body:

@@ -155,14 +155,19 @@ def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> 
     return named[0]
 
 
-def wanted(target: str) -> "Wanted | None":
-    """What has to be looked at for the objects that `target` names. click.UsageError where it names no kind."""
+def wanted(*targets: str) -> "Wanted | None":
+    """What has to be looked at for the objects that these name; None for all. click.UsageError where one names no
+    kind."""
     from muster.answers.select import UnknownKind, wanted
+    from muster.engine.warm import Wanted
 
     try:
-        return wanted(target)
+        found = [one for target in targets if (one := wanted(target)) is not None]
     except UnknownKind as error:
         raise click.UsageError(str(error)) from error
+    if len(found) < len(targets):
+        return None
+    return Wanted(frozenset().union(*(one.names for one in found)), any(one.wide for one in found))
 
 
 def report_option(function: _F) -> _F:

@@ -16,7 +16,6 @@ from muster.commands.progress import working
 from muster.commands.reading import Reading, reading_of
 from muster.commands.supposed import Supposed, supposed_options
 from muster.gitio.errors import RepositoryError
-from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.answers.branch import Branch
@@ -117,7 +116,6 @@ def _supposed(reading: Reading, now: datetime, given: Path | None, supposed: Sup
 def _print_plan(settled: "Settled", output: str) -> None:
     from muster.answers.plan import plan_document
     from muster.engine.changes import summary
-    from muster.output.cells import short_label
     from muster.output.documents import json_text, yaml_stream
     from muster.output.plan import print_held, print_summary, print_transitions
 
@@ -130,14 +128,8 @@ def _print_plan(settled: "Settled", output: str) -> None:
 
         sys.stdout.write(comment_text(plan_comment(settled)))
     else:
-        if settled.changes:
-            print_transitions(
-                [
-                    (str(c.object), short_label(c.field), c.before, c.after, c.note or c.source.partition("#")[0])
-                    for c in settled.changes
-                ]
-            )
-        print_held([(_label(held), short_label(held["effect"]), held["reason"]) for held in settled.last.held])
+        print_transitions(settled.changes)
+        print_held(settled.last.fleet.held)
         print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
 
 
@@ -192,7 +184,3 @@ def _settled(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
     if reading.repository is None:
         return settle(reading.snapshot, now)
     return settle(reading.snapshot, now, Remembered(reading.repository).memory)
-
-
-def _label(held: Tree) -> str:
-    return "/".join(part for part in (held["kind"], held["namespace"], held["name"]) if part)

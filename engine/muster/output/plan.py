@@ -1,42 +1,77 @@
-"""A plan for people: the summary, and one line per transition; of a branch, what follows from it by name."""
+"""A plan for people: by object, one line per transition, and the summary; of a branch, what follows from it by name."""
 
-import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 
+from muster.engine.change import Change
 from muster.engine.changes import summary
 from muster.engine.comparison import Comparison
+from muster.model.decision import Held
+from muster.model.kinds import is_cluster
 from muster.model.printable import printable
 from muster.model.times import format_time
-from muster.output.effects import Row as Effect
-from muster.output.effects import Section
+from muster.output.cells import short_label
+from muster.output.effects import Row, Section
 from muster.output.findings import finding_text
-from muster.output.table import print_table
-
-#: One row per transition: object, field, before, after, why.
-Row = tuple[str, str, str, str, str]
+from muster.output.table import BOLD, PLAIN, has_colours, paint, terminal_width
 
 #: Lines no longer than that are read with ease, however wide the terminal is.
 _WIDEST = 100
+#: How a transition begins, and in which colour: what comes, what goes, what becomes another.
+_COMES, _GOES, _TURNS = ("+", 32), ("-", 31), ("~", 33)
 
 
-def print_transitions(rows: Sequence[Row]) -> None:
-    """Print a table of transitions."""
-    print_table(["OBJECT", "WHAT", "FROM", "TO", "WHY"], [[cell or "-" for cell in row] for row in rows])
+def print_transitions(changes: Sequence[Change]) -> None:
+    """Print an object after the other, each with a line for each of its transitions. What becomes held is left to
+    `print_held`."""
+    told = [change for change in changes if change.fact.sort != "held" or change.now is None]
+    for object_, own in groupby(told, key=lambda change: change.object):
+        sys.stdout.write(f"{paint(printable(str(object_)), BOLD if has_colours() else PLAIN)}\n")
+        for change in own:
+            _print_transition(change)
 
 
-def print_held(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Print what budgets hold back: object, effect, why."""
-    if rows:
-        print_table(["HELD", "EFFECT", "WHY"], [list(row) for row in rows])
+def _print_transition(change: Change) -> None:
+    before, after = change.before, change.after
+    sign, colour = _TURNS if before and after else _GOES if before or change.now is None else _COMES
+    status = f"{before} -> {after}" if before and after else before or after
+    what = ": ".join(filter(None, (short_label(change.field), status))) or "derived part"
+    note = change.note or change.source.partition("#")[0]
+    text = printable(f"{what} ({note})" if note and note not in what else what)
+    first, *others = _told(text, "    ", "      ")
+    sys.stdout.write(f"  {paint(sign, colour if has_colours() else PLAIN)} {first[4:]}\n")
+    sys.stdout.writelines(f"{line}\n" for line in others)
+
+
+def print_held(held: Sequence[Held]) -> None:
+    """Print what budgets hold back: for each reason, which effects, and on what."""
+    for reason, ours in _grouped(held, lambda one: one.reason):
+        count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
+        sys.stdout.writelines(f"{line}\n" for line in _told(printable(f"{count} held: {reason}"), "", "      "))
+        for effect, same in _grouped(ours, lambda one: one.effect):
+            names = ", ".join(one.object.name if is_cluster(one.object) else str(one.object) for one in same)
+            text = printable(f"{short_label(effect)}: {names}")
+            sys.stdout.writelines(f"{line}\n" for line in _told(text, "  ", "      "))
+
+
+def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[str, list[Held]]]:
+    for name, same in groupby(sorted(held, key=lambda one: (by(one), one.object)), key=by):
+        yield name, list(same)
+
+
+def _told(text: str, first: str, others: str) -> list[str]:
+    """As lines: wrapped on a terminal, else a single one, which tools can search."""
+    return _wrapped(text, first, others, _width()) if sys.stdout.isatty() else [first + text]
 
 
 def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
     """Print the line under a plan: how much there is, and when time alone changes the next thing."""
     noun = "file" if files == 1 else "files"
-    sys.stdout.write(f"{subject}: {files} derived {noun} to write or remove.\n" if files else "Nothing to do.\n")
+    told = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
+    sys.stdout.writelines(f"{line}\n" for line in _told(told, "", ""))
     if horizon is not None:
         sys.stdout.write(f"Time alone changes something next at {format_time(horizon)}.\n")
 
@@ -63,10 +98,10 @@ def print_branch(found: Comparison, against: str, base: str, now: datetime) -> N
 
 
 def _width() -> int:
-    return max(20, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST))
+    return min(terminal_width(), _WIDEST)
 
 
-def _lines(rows: Sequence[Effect], width: int) -> Iterator[str]:
+def _lines(rows: Sequence[Row], width: int) -> Iterator[str]:
     """What it is on a line of its own where several things happen to it."""
     last = None
     for row in rows:

@@ -1,38 +1,146 @@
-"""Tables: rich on a terminal, aligned plain text in a pipe."""
+"""Tables as `kubectl get` prints them: columns aligned by spaces, a line for each row.
 
-from collections.abc import Sequence
+In a pipe, and where all is asked for, every column is there. On a terminal no line is wider than it: headings become
+short, then columns go, the least needed first, and what is still too wide is cut; colours say how things stand.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from muster.model.printable import printable
 
-
-def table_text(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns aligned by spaces, as `kubectl get` prints them; no trailing blanks."""
-    cells = [list(headers), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
-    return "\n".join(
-        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    )
-
-
+_GAP: Final = 3
+_NARROW_GAP: Final = 2
+#: No column is cut to less.
+_LEAST: Final = 8
 #: Colours by word, for cells that hold a condition's status or the like.
-STYLES = {"True": "green", "False": "red", "Unknown": "yellow"}
+COLOURS: Final = {"True": 32, "False": 31, "Unknown": 33}
+PLAIN: Final = 0
+BOLD: Final = 1
+FAINT: Final = 2
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output."""
-    import sys
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands over a column, and in `short` where that is too wide. `rank`: how well one can do without it; the
+    columns of the highest rank go first, those of rank 0 stay."""
 
-    if not sys.stdout.isatty():
-        sys.stdout.write(table_text(headers, rows) + "\n")
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    text: str
+    short: str = ""
+    rank: int = 0
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in headers:
-        table.add_column(header, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell), style=STYLES.get(cell.split(" ")[0], "")) for cell in row))
-    Console().print(table)
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What of a table there is room for: the numbers of the columns, what stands over each and how wide it is."""
+
+    columns: Sequence[int]
+    headings: Sequence[str]
+    widths: Sequence[int]
+    gap: int = _GAP
+
+    @property
+    def width(self) -> int:
+        """How wide a line can be."""
+        return sum(self.widths) + self.gap * (len(self.widths) - 1)
+
+    def line(self, row: Sequence[str], colours: Sequence[int] = ()) -> str:
+        """One row, without blanks at its end."""
+        cells = [_cut(row[number], width) for number, width in zip(self.columns, self.widths, strict=True)]
+        padded = [cell.ljust(width) for cell, width in zip(cells, self.widths, strict=True)]
+        padded[-1] = cells[-1]
+        if colours:
+            padded = [paint(cell, colours[number]) for cell, number in zip(padded, self.columns, strict=True)]
+            return (" " * self.gap).join(padded)
+        return (" " * self.gap).join(padded).rstrip()
+
+
+def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with all of its columns."""
+    cells = _cells(rows)
+    return "\n".join(map(_all([Heading(title) for title in titles], cells).line, (titles, *cells)))
+
+
+def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False) -> None:
+    """Print a table on standard output; all of it where that is no terminal, or with `wide`."""
+    headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
+    cells = _cells(rows)
+    terminal = sys.stdout.isatty()
+    found = fitted(headings, cells, terminal_width()) if terminal and not wide else _all(headings, cells)
+    shown = dict(zip(found.columns, found.headings, strict=True))
+    coloured = has_colours()
+    first = [shown.get(number, "") for number in range(len(headings))]
+    sys.stdout.write(found.line(first, [BOLD] * len(headings) if coloured else ()) + "\n")
+    for row in cells:
+        sys.stdout.write(found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
+    left = [heading.text for number, heading in enumerate(headings) if number not in shown]
+    if left:
+        sys.stdout.write(paint(f"(-o wide has {', '.join(left)}, too)", FAINT if coloured else PLAIN) + "\n")
+
+
+def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
+    """Return what there is room for in so many columns of a terminal."""
+    found = _all(headings, rows)
+    if found.width <= width:
+        return found
+    left = list(range(len(headings)))
+    while True:
+        titles = [headings[number].short or headings[number].text for number in left]
+        widths = [
+            max(len(title), *(len(row[number]) for row in rows), 0) for number, title in zip(left, titles, strict=True)
+        ]
+        found = Fitted(left, titles, widths, _NARROW_GAP)
+        least = max(left, key=lambda number: (headings[number].rank, number))
+        if found.width <= width:
+            return found
+        if not headings[least].rank:
+            return _squeezed(found, width)
+        left = [number for number in left if number != least]
+
+
+def terminal_width() -> int:
+    """How wide the terminal is."""
+    return max(20, shutil.get_terminal_size((80, 24)).columns)
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: int) -> str:
+    """Return a text in a colour of ANSI's, or bold; 0 for as it is."""
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and text.strip() else text
+
+
+def _cells(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    return [[printable(cell) for cell in row] for row in rows]
+
+
+def _all(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
+    titles = [heading.text for heading in headings]
+    widths = [max(len(title), *(len(row[number]) for row in rows), 0) for number, title in enumerate(titles)]
+    return Fitted(range(len(headings)), titles, widths)
+
+
+def _squeezed(found: Fitted, width: int) -> Fitted:
+    """Cut the widest columns until all of them fit, or none can give more."""
+    widths = list(found.widths)
+    over = found.width - width
+    while over > 0 and max(widths) > _LEAST:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+        over -= 1
+    return Fitted(found.columns, found.headings, widths, found.gap)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _colour(cell: str) -> int:
+    return COLOURS.get(cell.partition(" ")[0], PLAIN)
