@@ -13,7 +13,7 @@ from muster.engine.state import open_state
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import open_repository
 from muster.gitio.retry import patient
-from tests.acts.test_walkthrough import cluster, fleet
+from tests.acts.test_walkthrough import cluster, fleet, lease
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
@@ -114,6 +114,27 @@ class TestABusyBranch:
         assert is_settled(origin)
         again = self.reconciled(engine, tmp_path, lambda: None)
         assert (again.commit, again.overtaken) == (None, False)
+
+    def test_so_is_what_became_of_another_cluster(self, origin: Repo, tmp_path: Path) -> None:
+        engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+        self.pushes(person, {"clusters/b/lease.yaml": lease("b", "2026-01-01T00:00:00Z")})()
+        for _ in range(2):
+            self.reconciled(engine, tmp_path, lambda: None)
+        labelled = cluster("a").replace("{name: a}", "{name: a, labels: {x: y}}")
+        self.pushes(
+            person, {"clusters/a/cluster.yaml": labelled.replace("spec: {", "spec: {leaseDurationSeconds: 90, ")}
+        )()
+        other = cluster("b").replace("spec: {", "spec: {leaseDurationSeconds: 90, ")
+        done = self.reconciled(engine, tmp_path, self.pushes(person, {"clusters/b/cluster.yaml": other}))
+        assert (done.attempts, done.overtaken, list(done.settled.files)) == (
+            2,
+            True,
+            ["derived/managedclusters/a.yaml"],
+        )
+        rest = evaluate(origin.path, NOW, "main").files
+        assert list(rest) == ["derived/managedclusters/b.yaml"], "that is for the next run"
+        self.reconciled(engine, tmp_path, lambda: None)
+        assert is_settled(origin)
 
     def test_what_has_is_evaluated_from_what_was_found(self, origin: Repo, tmp_path: Path) -> None:
         engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")

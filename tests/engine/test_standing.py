@@ -111,9 +111,7 @@ class TestWhatPeopleDo:
     def test_a_new_cluster_is_one_more_that_budgets_count(self, living: Living, tmp_path: Path) -> None:
         assert not self.stands(living, tmp_path, living.a_newcomer)
 
-    def test_another_cluster_that_falls_ill_is_one_more_to_place_elsewhere(
-        self, living: Living, tmp_path: Path
-    ) -> None:
+    def test_another_cluster_that_falls_ill_counts_for_budgets_as_well(self, living: Living, tmp_path: Path) -> None:
         assert not self.stands(living, tmp_path, lambda: living.says_ill("c002"))
 
     @pytest.mark.parametrize("what", ["a_policy", "a_taint_policy", "a_budget", "a_setting"])

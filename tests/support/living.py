@@ -190,7 +190,7 @@ class Living:
 
     def calm(self) -> Sequence[Callable[[], str]]:
         """What happens every minute."""
-        return (self.a_renewal, self.a_renewal, self.a_status, self.a_report, self.a_report, self.a_document)
+        return (self.a_renewal, self.a_label, self.a_status, self.a_report, self.a_report, self.a_document)
 
     def a_renewal(self) -> str:
         self.now += timedelta(seconds=self.chance.choice((0, 1, 10)))

@@ -8,6 +8,7 @@ land has left, so that it costs what changed since. Only where it can be shown t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from muster.acts.landing import Tips, find_tips, land
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from muster.engine.answer import Answer
     from muster.engine.settled import Settled
     from muster.engine.workers import Workers
+
+#: For so long what agents said is not asked again by a run that people were faster than.
+_HEARD_LATELY_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def reconcile(
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
-            run = (asked.follow(run) if run else None) or asked.decide()
+            run = (asked.follow(run) if run else None) or asked.decide(run)
             done = asked.land(run, attempt)
         if done is not None:
             return done
@@ -114,13 +118,14 @@ def _message(settled: "Settled", notes: Sequence[str]) -> tuple[str, frozenset[F
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
-    `kept`: the state has what was found."""
+    `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found."""
 
     question: Question
     found: "Answer"
     settled: "Settled"
     instant: Instant
     tips: Tips
+    listened: float
     message: str = ""
     kept: bool = False
 
@@ -139,28 +144,37 @@ class _Asked:
     workers: "Workers | None"
     planned: Planned | None
 
-    def decide(self) -> _Run:
-        """Evaluate the branch as it is now."""
+    def decide(self, lost: _Run | None) -> _Run:
+        """Evaluate the branch as it is now: with what agents said to the run that was lost, where that is no older than
+        some seconds, for meanwhile people go on."""
         repository, remote = self.repository, self.remote
         tips = find_tips(repository, self.branch, remote)
         base = tips.base
         doing("listening to agents")
-        heard = hear_at(repository, base, self.ears, first=remote)
+        again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
+        if lost is not None and again:
+            heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
+        else:
+            heard, listened = hear_at(repository, base, self.ears, first=remote), monotonic()
+            remembered = Remembered(repository, remote)
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
         else:
             instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
-        question = Question(repository, base, heard, instant.now, Remembered(repository, remote))
+        question = Question(repository, base, heard, instant.now, remembered)
         found = answer(question, self.state, self.workers)
         settled = found.settled
+        if again and settled.first.fleet.unheard:
+            return self.decide(None)  # another run has heard more
         require_heard(repository, settled.first, heard, self.ears)
         if self.planned:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
         if not settled.files and not earlier:
-            return _Run(question, found, settled, instant, tips)
+            return _Run(question, found, settled, instant, tips, listened)
         message, faults = _message(settled, [instant.note] if earlier else [])
-        return _Run(question, found, replace(settled, faults=settled.faults | faults), instant, tips, message)
+        settled = replace(settled, faults=settled.faults | faults)
+        return _Run(question, found, settled, instant, tips, listened, message)
 
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:

@@ -1,22 +1,27 @@
 """Whether what a run decided still stands where people have committed more while it did.
 
-It does where what they committed can be looked at by itself: it lies in neighbourhoods in which the run wrote nothing,
-and looking at these alone, from what the run left, shows that nobody else sees anything new of them (`Reach.NEAR`).
-Then a run on the later commit would decide the same in all that this one wrote, byte for byte, for whatever it reads
-is the same: the files of those neighbourhoods, what is shared, and the summaries of all others. What people changed
-is not decided here: the next run finds it, since what is kept says which commit was decided.
+It does where what they committed can be looked at by itself (`Reach.NEAR`): it lies in neighbourhoods of clusters in
+which the run wrote nothing, and which stay what they were called. Then a run on the later commit would write the same
+in all that this one wrote, byte for byte, for whatever that follows from is the same: the files of those
+neighbourhoods, what is shared, and the few numbers that clusters are told. Where the run also wrote what many clusters
+share, or where budgets have a say in it, nobody may see anything new of what people changed, either: those depend on
+the summaries of all.
 
-A commit that speaks to runs (`Muster-Allow-Removal`) has to be read by one, and stays what the next one looks for.
+What people changed is not decided here: the next run finds it, since what is kept says which commit was decided. A
+commit that speaks to runs (`Muster-Allow-Removal`) has to be read by one, and stays what the next one looks for.
 """
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from muster.engine.decided import DecidedPart
+from muster.engine.homes import Kept, read_summaries
+from muster.engine.part import Reach
 from muster.engine.question import Question, Touched, data_of
 from muster.gitio.between import speaks_to_runs, touched_between
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import is_ancestor
 from muster.model.locations import FOLDER
+from muster.model.tree import dig
 
 if TYPE_CHECKING:
     from muster.engine.answer import Answer
@@ -44,9 +49,6 @@ def stands_at(question: Question, found: "Answer", state: "State | None", commit
 
 def _apart(question: Question, found: "Answer", state: "State", commit: str, paths: frozenset[str]) -> bool:
     """Whether what lies in some files, or lay there, has nothing to do with what was found."""
-    from muster.engine.decided import DecidedPart
-    from muster.engine.part import Reach
-
     facts = state.facts()
     if facts is None or (facts["commit"], facts["now"]) != (question.commit, question.second):
         return False  # another process has written it since
@@ -57,9 +59,28 @@ def _apart(question: Question, found: "Answer", state: "State", commit: str, pat
     if lost or homes & written or homes & state.whole():
         return False
     touched = Touched(frozenset(homes), frozenset(unknown), frozenset(), paths)
-    part = DecidedPart(question.at(commit), state, facts, touched, frozenset(homes), Reach.NEAR)
+    part = _Meanwhile(question.at(commit), state, facts, touched, frozenset(homes), Reach.NEAR)
+    part.concerns_all = (
+        bool(written & state.whole() or dig(facts["settings"], "heartbeats", "maxPerSecond"))
+        or any(summary.pressed for _, summary in read_summaries(state.summaries_of(written)))
+    )  # fmt: skip
     done = part.answer()
     if done is None and part.reach is Reach.NEAR:  # a new file may be of a neighbourhood that is known
-        part = replace(part)
         done = part.answer()
     return done is not None and part.reach is Reach.NEAR and not part.chosen & written
+
+
+class _Meanwhile(DecidedPart):
+    """What people changed, looked at by itself. `concerns_all`: what any cluster shows others matters."""
+
+    concerns_all = True
+
+    def _cut_off(self, kept: Kept) -> bool:
+        if self.concerns_all:
+            return super()._cut_off(kept)
+        summaries = read_summaries((home.name, home.summary) for home in kept.homes)
+        return (
+            {home.name for home in kept.homes} == self.known.keys()
+            and not any(home.shared or home.troubled for home in kept.homes)
+            and not any(summary.pressed for _, summary in summaries)
+        )

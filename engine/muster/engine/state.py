@@ -223,6 +223,11 @@ class State:
         self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
         return found
 
+    def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, str]]:
+        """Name and summary of some neighbourhoods."""
+        self._choose(homes)
+        yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
+
     def kept(self, homes: Iterable[int]) -> dict[str, "Known"]:
         """What is known of some neighbourhoods, by name."""
         self._choose(homes)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 #: How often at least, and for how long, somebody tries to move a branch that others keep moving. The pauses are short:
 #: a second look costs what changed since the first, and who waits meets the next commit.
 _FEWEST_ATTEMPTS, _LONGEST_SECONDS = 8, 120.0
-_BASE_SECONDS, _MOST_SECONDS = 0.1, 2.0
+_BASE_SECONDS, _MOST_SECONDS = 0.1, 1.0
 _EVER = 1 << 20
 
 
