@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from muster.acts.landing import Tips, find_tips, land
+from muster.acts.pacing import waits_until
 from muster.acts.planned import planned_instant, require_same
 from muster.answers.instants import Instant, instant_of, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
@@ -45,7 +46,7 @@ class Reconciled:
     have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
     agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
     `looked_at` says how much of the fleet was. `overtaken`: people committed more meanwhile, which nobody has looked at
-    yet."""
+    yet. `waits`: until then nothing is committed, because the fleet wants no more commits in this hour."""
 
     settled: "Settled"
     heard: Heard
@@ -58,6 +59,7 @@ class Reconciled:
     looked_at: str = ""
     followed: str = ""
     overtaken: bool = False
+    waits: datetime | None = None
 
     @property
     def how(self) -> tuple[str, ...]:
@@ -118,7 +120,8 @@ def _message(settled: "Settled", notes: Sequence[str]) -> tuple[str, frozenset[F
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
-    `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found."""
+    `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
+    when there is no commit, although something follows."""
 
     question: Question
     found: "Answer"
@@ -128,6 +131,7 @@ class _Run:
     listened: float
     message: str = ""
     kept: bool = False
+    waits: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,8 @@ class _Asked:
         earlier = self.back_in_time and bool(instant.note)
         if not settled.files and not earlier:
             return _Run(question, found, settled, instant, tips, listened)
+        if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
+            return _Run(question, found, settled, instant, tips, listened, waits=until)
         message, faults = _message(settled, [instant.note] if earlier else [])
         settled = replace(settled, faults=settled.faults | faults)
         return _Run(question, found, settled, instant, tips, listened, message)
@@ -220,4 +226,5 @@ class _Asked:
             run.found.looked_at,
             landed.followed,
             overtaken=tips.base != run.question.commit,
+            waits=run.waits,
         )

@@ -12,6 +12,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
+from muster.acts.pacing import told_of_waiting
 from muster.acts.publish.publish import next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
@@ -155,6 +156,8 @@ class Watcher:
         run, due = done.settled.last, next_look(done.settled.last)
         if done.overtaken:
             return self._present()
+        if done.waits:
+            due = min(due or done.waits, done.waits)
         if not done.settled.rested:
             due = min(due or run.now + TRY_REST_AGAIN, run.now + TRY_REST_AGAIN)
         self._hurries = self._hurries + 1 if due is not None and due <= run.now else 0
@@ -184,6 +187,8 @@ class Watcher:
             self.say(f"{format_time(done.settled.last.now)} {line}")
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+        if done.waits and self._verbose:
+            self.say(f"{format_time(done.settled.last.now)} {told_of_waiting(done.settled, format_time(done.waits))}")
         if done.followed:
             self.say(f"{format_time(done.settled.last.now)} {done.followed}")
         if done.left_behind:

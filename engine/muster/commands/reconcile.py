@@ -17,6 +17,7 @@ from muster.commands.progress import working
 from muster.commands.signer import Signer, sign_once, signer_of, signer_options
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
+from muster.model.times import format_time
 
 if TYPE_CHECKING:
     from muster.acts.reconcile import Reconciled
@@ -108,6 +109,7 @@ def reconcile_once(
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.acts.landing import target_branch
+    from muster.acts.pacing import told_of_waiting
     from muster.acts.planned import PlanMovedError
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
@@ -143,6 +145,8 @@ def reconcile_once(
         say(f"{done.commit[:12]} {summary(done.settled.changes)}")
         for change in done.settled.changes:
             say(f"  {change}")
+    elif done.waits:
+        say(told_of_waiting(done.settled, format_time(done.waits)))
     else:
         click.echo("nothing to do")
     if done.pushed:

@@ -41,6 +41,12 @@ class Settings:
         return value if isinstance(value, int) and value > 1 else 1
 
     @property
+    def most_commits(self) -> int | None:
+        """How many commits an hour muster makes; None for as many as there are."""
+        value = self.get("derived", "maxCommitsPerHour")
+        return value if isinstance(value, int) and value > 0 else None
+
+    @property
     def expression_cost(self) -> int:
         """The units that one evaluation of one expression may cost, estimated and counted; and at the most what all
         that a policy asks of one object may cost."""

@@ -6,8 +6,10 @@ anything changed under `derived/` is the nearest that can be known: no run decid
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from muster.gitio.repository import Repository
@@ -30,17 +32,26 @@ def last_run(repository: Repository, commit: str) -> LastRun | None:
     """Return the last run in a commit's history; None where nothing has been derived yet."""
     if repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:derived") is None:
         return None
+    return next(_runs(repository, commit, _MOST), None) or _latest_transition(repository, commit)
+
+
+def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
+    """Return the instants of the last runs in a commit's history that committed anything, the newest first."""
+    return [run.instant for run in islice(_runs(repository, commit, most + _MOST), most)]
+
+
+def _runs(repository: Repository, commit: str, most: int) -> Iterator[LastRun]:
+    """Yield the runs in a commit's history, the newest first; so many commits are looked at that name the trailer."""
     listing = repository.git.output(
-        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "-n", str(_MOST), "--no-color",
+        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "-n", str(most), "--no-color",
         "--no-notes", "--extended-regexp", f"--grep=^{TRAILER}: ",
         f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)", commit, "--",
     )  # fmt: skip
     for line in os.fsdecode(listing).splitlines():
         made, _, values = line.partition(" ")
-        for value in reversed(values.split()):
-            if (instant := try_time(value)) is not None:
-                return LastRun(instant.replace(microsecond=0), made)
-    return _latest_transition(repository, commit)
+        instants = (try_time(value) for value in reversed(values.split()))
+        if (instant := next((one for one in instants if one is not None), None)) is not None:
+            yield LastRun(instant.replace(microsecond=0), made)
 
 
 def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
