@@ -12,6 +12,7 @@ from threading import Thread
 
 import pytest
 
+from muster.agent import relay as relay_module
 from muster.agent.heartbeat import Heart
 from muster.agent.hub_copy import HubCopy
 from muster.agent.relay import Relay
@@ -87,8 +88,20 @@ def test_what_is_new_goes_out_as_one_commit(site: Site) -> None:
     site.repo.git("update-ref", "-d", "refs/heads/agents/edge-b")
     assert site.relay.step() == 3
     assert site.heard() == {"edge-a": "edge-a: 2", "edge-c": "edge-c: 1"}
-    assert site.hub.git("rev-list", "--count", "relays/edge") == "1"
     assert site.hub.git("fsck", "--no-dangling") == ""
+
+
+def test_the_branch_has_a_short_history(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any, each push would send everything; with a whole one all heartbeats would stay."""
+    monkeypatch.setattr(relay_module, "_LONGEST", 3)
+    lengths = []
+    for number in range(6):
+        site.beat("edge-a", number)
+        relay = site.relay if number < 5 else site.again()
+        relay.step()
+        lengths.append(int(site.hub.git("rev-list", "--count", "relays/edge")))
+        assert site.heard() == {"edge-a": f"edge-a: {number}"}
+    assert lengths == [1, 2, 3, 1, 2, 3]
 
 
 def test_it_remembers_nothing_but_its_own_commit(site: Site) -> None:

@@ -1,8 +1,9 @@
 """A relay: what many agents say becomes one commit on one branch, `relays/<relay>`, of the fleet's repository.
 
 Agents push to a repository of the relay's, each to its own branch, as they would to the hub; or they send what they say
-over HTTP (`muster.agent.relay_http`). Whatever is new goes into the next commit (`muster.gitio.relayed` has its form),
-which takes the place of the last one: the hub gets a push a second at the most, however many agents there are.
+over HTTP (`muster.agent.relay_http`). Whatever is new goes into the next commit (`muster.gitio.relayed` has its form):
+the hub gets a push a second at the most, however many agents there are. The branch has a short history, which begins
+anew again and again: without any, git would send the whole tree each time, and with a whole one heartbeats would stay.
 
 The relay also keeps the hub's branch in its repository, where agents look whether they are accepted and how long their
 leases last. It keeps nothing else: what it said last stands in its own commit.
@@ -19,7 +20,7 @@ from typing import Final
 
 from muster.gitio.agents import AgentFiles, AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
-from muster.gitio.importing import build_root, placed, removed, written
+from muster.gitio.importing import build_changed, placed, removed, written
 from muster.gitio.objects import Objects
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.paths import MAX_BLOB_BYTES
@@ -30,6 +31,8 @@ from muster.gitio.rootref import NOTHING, Standing, files_of
 from muster.model.agentref import RELAYS, is_cluster_name
 from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
 
+#: Commits after which the branch begins anew.
+_LONGEST: Final = 128
 _AGENTS: Final = "refs/heads/agents/"
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 #: The tree of a commit that stands for what came over HTTP: there is none.
@@ -52,6 +55,7 @@ class Relay:
     limit_seconds: float = 30.0
     _sent: dict[str, str] | None = None  # the id of what was sent of each cluster
     _theirs: str | None = None  # where the relay's branch of the remote points, as far as is known
+    _length: int = 0  # commits of the branch
     _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
     _waiting: set[str] = field(default_factory=set)
     _had: set[str] = field(default_factory=set)  # whose branches were here at the last look
@@ -163,7 +167,8 @@ class Relay:
         base = ref_tip(self.repository, self.ref)
         count = f"{len(changes)} agents" if len(changes) != 1 else "1 agent"
         commands = (line for _, lines in changes.values() for line in lines)
-        commit = build_root(self.repository, base, commands, f"{count}\n")
+        root = self._length >= _LONGEST
+        commit = build_changed(self.repository, base, commands, f"{count}\n", root=root)
         for _ in range(2):
             done = push_ref(
                 self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._theirs,
@@ -178,7 +183,7 @@ class Relay:
             raise RepositoryError(f"the hub refuses {self.ref} ({done.reason})", "let the relay force-push its branch")
         if isinstance(done, Moved):
             raise RepositoryError(f"{self.ref} kept moving", "does another relay have the same name?")
-        self._theirs = commit
+        self._theirs, self._length = commit, 1 if root else self._length + 1
         self._keep(commit)
 
     def _keep(self, commit: str) -> None:
@@ -205,6 +210,8 @@ class Relay:
                 fetch_ref(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
                 self._keep(self._theirs)
             said = self._said()
+            if said:
+                self._length = int(self.repository.git.output("rev-list", "--count", self.ref))
             objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
             try:
                 answers = list(objects.read([f"{tree}:{COMMIT}" for _, tree in said]))

@@ -8,10 +8,11 @@ process per ref would take 3 ms each.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.gitio.agentsettings import AgentSettings
@@ -19,9 +20,9 @@ from muster.gitio.entries import LINK, SUBMODULE, describe_link
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
-from muster.gitio.refusals import refusals
+from muster.gitio.refusals import Refusal, refusals
 from muster.gitio.relayed import COMMIT, relayed_clusters
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, common_directory
 from muster.gitio.trees import raw_entries
 from muster.model.agentref import (
     FROM,
@@ -81,24 +82,51 @@ def agent_refs(
 
     Local branches and remote-tracking ones count alike, and so does what further repositories and relays say of the
     clusters that the `settings` give them. What a relay says of a cluster is an `AgentRef` too: its `commit` is then a
-    folder's tree. Where several speak for one cluster, the commit with the
-    later committer date does (on a tie the remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A
-    date that lies ahead of `present` (the clock on the wall: refs are what stands now) is nobody's: whoever gave
-    himself one would shadow the cluster's own ref until then.
+    folder's tree. Where several speak for one cluster, the commit with the later committer date does (on a tie the
+    remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A date that lies ahead of `present` (the
+    clock on the wall: refs are what stands now) is nobody's: whoever gave himself one would shadow the cluster's own
+    ref until then.
     """
     done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
-    listed = [("", name) for name in _BROKEN.findall(done.stderr)]
+    unfetched, where = refusals(repository), common_directory(repository)
+    asked = _Asked(done.stdout, done.stderr, unfetched, settings)
+    if (last := _last.get(where)) is not None and last[0] == asked:
+        return last[1]
+    refs, rivals = _sorted_out(repository, asked)
+    dates = _commit_dates(repository, [ref for same in rivals for ref in same])
+    latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
+    elected = (ref for same in rivals for ref in _elected(same, dates, latest))
+    found = tuple(sorted((*refs, *elected), key=lambda ref: ref.name))
+    if not rivals:  # who is elected depends on the clock, too
+        _last[where] = asked, found
+    return found
+
+
+class _Asked(NamedTuple):
+    """What agents' refs are told from."""
+
+    listing: bytes
+    complaints: str
+    unfetched: Mapping[str, Refusal]
+    settings: AgentSettings
+
+
+#: The last answer for a repository: every run asks several times, and of ten thousand agents most are silent.
+_last: dict[Path, tuple[_Asked, tuple[AgentRef, ...]]] = {}
+
+
+def _sorted_out(repository: Repository, asked: _Asked) -> tuple[list[AgentRef], list[list[AgentRef]]]:
+    """The refs of which it is plain whether they count, and those of several that speak for one cluster."""
+    settings, unfetched = asked.settings, asked.unfetched
+    listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
     relays = list[tuple[str, str]]()
     known = {further.name for further in settings.remotes}
-    for record in os.fsdecode(done.stdout).splitlines():
+    for record in os.fsdecode(asked.listing).splitlines():
         commit, _, name = record.partition(" ")
         if remote_of(name) and remote_of(name) not in known:
             continue  # of a repository that the Fleet does not name any more
         (relays if relay_of(name) in settings.relays else listed).append((commit, name))
-    unfetched = refusals(repository)
-    for commit, name in relays:
-        listed.extend((tree, relayed(name, cluster)) for cluster, tree in relayed_clusters(repository, commit))
-    there = {name for _, name in listed}
+    there = {name for _, name in (*listed, *relays)}
     listed += [("", name) for name in unfetched if name not in there and remote_of(name) in {"", *known}]
     refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
     for commit, name in listed:
@@ -108,18 +136,22 @@ def agent_refs(
         if not ref.cluster:
             where = "misplaced" if misplaced(name) else "no-cluster"
             refs.append(AgentRef(name, commit, (where, ref.short)))
-        elif not settings.allows(name, ref.cluster):
+        elif (sent := settings.given(name)) is not None and ref.cluster not in sent:
             refs.append(AgentRef(name, commit, ("not-given", ref.cluster)))
         elif not commit:
             refs.append(ref)
         else:
             by_cluster.setdefault(ref.cluster, []).append(ref)
-    rivals = [ref for same in by_cluster.values() if len(same) > 1 for ref in same]
-    dates = _commit_dates(repository, rivals)
-    latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
-    for same in by_cluster.values():
-        refs.extend(_elected(same, dates, latest))
-    return tuple(sorted(refs, key=lambda ref: ref.name))
+    for commit, name in relays:
+        given, sent = settings.relays[relay_of(name)], settings.given(name)
+        for cluster, tree in relayed_clusters(repository, commit):
+            ref = AgentRef(relayed(name, cluster), tree)
+            if cluster in given and (sent is None or cluster in sent):
+                by_cluster.setdefault(cluster, []).append(ref)
+            else:
+                refs.append(replace(ref, refused=("not-given", cluster)))
+    refs.extend(same[0] for same in by_cluster.values() if len(same) == 1)
+    return refs, [same for same in by_cluster.values() if len(same) > 1]
 
 
 def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:

@@ -15,7 +15,7 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.agentref import FROM, Mandate, relay_of, remote_of
+from muster.model.agentref import FROM, Mandate, remote_of
 from muster.model.kinds import FLEET
 from muster.model.locations import FOLDER
 from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
@@ -24,6 +24,7 @@ from muster.yamlio.loader import load_documents
 
 _FILE: Final = "fleet.yaml"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+_NOBODY: Final = Mandate()
 _URL: Final = re.compile(r"[^-\s]\S*")
 _RECORD: Final = ("status", "muster", "settings", "agents")
 
@@ -50,11 +51,12 @@ class AgentSettings:
     remotes: tuple[FurtherRemote, ...] = ()
     relays: Mapping[str, Mandate] = field(default_factory=dict)
 
-    def allows(self, ref: str, cluster: str) -> bool:
-        """Whether what a ref says of a cluster counts, as far as that is a matter of who was given what."""
-        remote, relay = remote_of(ref), relay_of(ref)
-        sent = next((further.mandate for further in self.remotes if further.name == remote), Mandate())
-        return (not remote or cluster in sent) and (not relay or cluster in self.relays.get(relay, Mandate()))
+    def given(self, ref: str) -> Mandate | None:
+        """What the further repository is given from which a ref comes; None for a ref of another origin."""
+        remote = remote_of(ref)
+        if not remote:
+            return None
+        return next((further.mandate for further in self.remotes if further.name == remote), _NOBODY)
 
 
 def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:

@@ -36,12 +36,17 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
     return _signed(repository, commit, _clean(message), parent, env)
 
 
-def build_root(repository: Repository, base: str | None, changes: Iterable[bytes], message: str) -> str:
-    """Make a commit without a parent of what `base` holds (None: nothing) and commands that change it (see `written`,
-    `placed` and `removed`), and return its id. Never signed."""
+def build_changed(
+    repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
+) -> str:
+    """Make a commit of what `base` holds (None: nothing) and commands that change it (see `written`, `placed` and
+    `removed`), and return its id. It has `base` for its parent, or none where it is a `root`. Never signed."""
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
-    found = b"" if base is None else placed("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
-    return _imported(repository, found + b"".join(changes), _clean(message), None, author, committer)
+    first = b""
+    if root and base is not None:
+        first = placed("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
+    parent = None if root else base
+    return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
 
 
 def written(path: str, content: bytes) -> bytes:

@@ -11,6 +11,7 @@ says of one is named `relays/<relay>~<cluster>`, as no ref can be.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 # A cluster is named as Kubernetes names things: a DNS subdomain.
@@ -19,16 +20,24 @@ _CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASC
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
 _OF: Final = "~"
+#: Names of refs whose meaning is remembered: each is asked about several times in every run.
+_REMEMBERED: Final = 1 << 16
 
 
 class Mandate:
     """The clusters that somebody may speak for: their names, and patterns in which `*` stands for anything."""
 
     def __init__(self, clusters: Iterable[str] = ()) -> None:
-        given = frozenset(clusters)
-        self._names = frozenset(name for name in given if "*" not in name)
-        patterns = (".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(given - self._names))
+        self.clusters = frozenset(clusters)
+        self._names = frozenset(name for name in self.clusters if "*" not in name)
+        patterns = (".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(self.clusters - self._names))
         self._pattern = re.compile("|".join(patterns) or r"(?!)")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mandate) and other.clusters == self.clusters
+
+    def __hash__(self) -> int:
+        return hash(self.clusters)
 
     def __contains__(self, cluster: str) -> bool:
         return cluster in self._names or self._pattern.fullmatch(cluster) is not None
@@ -51,6 +60,7 @@ def short_name(ref: str) -> str:
     return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def speaks_for(ref: str) -> str:
     """The cluster that a ref, by its full name, speaks for; empty where it speaks for none."""
     return _cluster(_branch(ref))
