@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from benchmarks import agents
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -17,3 +18,13 @@ def test_it_can_be_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         if str(missing.name).startswith(("muster", "benchmarks", "tests")):
             raise
         pytest.skip(f"{missing.name} is not installed")
+
+
+def test_agents_are_seen_and_none_is_lost(tmp_path: Path) -> None:
+    """The benchmark of thousands of agents, with a few: figures are no test's business, that nothing is lost is."""
+    found = agents.measure(tmp_path, clusters=20, lease=1, seconds=2.0, every=0.2, settling=1.0)
+    assert found.lost == 0
+    assert found.renewals >= 20
+    assert len(found.latencies) >= 20
+    assert min(len(found.quiet), len(found.busy)) >= 2
+    assert "ratio" in found.text()

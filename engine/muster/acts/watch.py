@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 LONGEST_SLEEP = timedelta(minutes=15)
 #: When pulses that a sink did not take are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
-#: After so long without a change a burst is over; so long one is waited for. Changes are heard of every 0.2 s at most.
-QUIET_SECONDS, LONGEST_BURST_SECONDS = 0.3, 3.0
+#: After so long without a change a burst is over. Where they do not end, no longer is waited than the last look took,
+#: within these bounds: half of the time at the most goes into looking. Changes are heard of every 0.2 s at most.
+QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.3, 0.5, 3.0
 #: How often the refs are looked at where the system does not tell of changes.
 DEAF_SECONDS = 5.0
 #: When objects that did not come to rest are tried again: time alone may end it.
@@ -225,19 +226,21 @@ def watch(watcher: Watcher, stop: Event) -> None:
     say(f"watching {watcher.branch} of {repository.worktree or repository.git_dir}")
     while not stop.is_set():
         wake.clear()
+        began = monotonic()
         watcher.look()
+        took = monotonic() - began
         if wake.wait(watcher.pause()):
-            _wait_until_quiet(wake, stop)
+            _wait_until_quiet(wake, stop, min(max(took, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
     ears.join(timeout=2)
 
 
-def _wait_until_quiet(wake: Event, stop: Event) -> None:
+def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
     """Return when refs have stopped changing, or go on to change for long: agents that push at one time are looked at
     together."""
-    until = monotonic() + LONGEST_BURST_SECONDS
-    while not stop.is_set() and monotonic() < until:
+    until = monotonic() + longest_seconds
+    while not stop.is_set() and (left := until - monotonic()) > 0:
         wake.clear()
-        if not wake.wait(QUIET_SECONDS):
+        if not wake.wait(min(QUIET_SECONDS, left)):
             return
 
 
