@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
-_HOMES = {
-    "evaluate": "muster.engine.evaluate",
-    "Run": "muster.engine.run",
-    "Finding": "muster.model.finding",
-    "Severity": "muster.model.finding",
-}
-
-__getattr__ = deferred(__name__, _HOMES)
+__getattr__ = deferred(__name__, {
+    "muster.engine.evaluate": ("evaluate",),
+    "muster.engine.run": ("Run",),
+    "muster.model.finding": ("Finding", "Severity"),
+})  # fmt: skip

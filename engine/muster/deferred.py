@@ -1,11 +1,12 @@
 """Public names of a package that are loaded when they are first used, so that importing it costs nothing."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 
-def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package whose names are in these modules, by name."""
+def deferred(package: str, names: Mapping[str, Collection[str]]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package with these names, by the module that each is in."""
+    homes = {name: module for module, some in names.items() for name in some}
 
     def load(name: str) -> object:
         if name not in homes:

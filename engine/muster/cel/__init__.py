@@ -9,71 +9,39 @@ Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `time
 
 from typing import TYPE_CHECKING
 
-from muster.cel import cache
+from muster.cel import cache as cache
 from muster.deferred import deferred
 
 if TYPE_CHECKING:
-    from muster.cel.clock import Clock
-    from muster.cel.compiler import compile, inspect  # noqa: A004 - used as cel.compile
-    from muster.cel.env import Env, Function
-    from muster.cel.errors import (
-        BudgetExceeded,
-        CelError,
-        CompileError,
-        CostIssue,
-        EvaluationError,
-        Issue,
-        SyntaxIssue,
-    )
-    from muster.cel.program import Program, Result
-    from muster.cel.runtime.budget import EXPRESSION_LIMIT, Budget
-    from muster.cel.runtime.selection import Optional
-    from muster.cel.values import TypeValue, UInt
+    from muster.cel.clock import Clock as Clock
+    from muster.cel.compiler import compile as compile  # noqa: A004 - used as cel.compile
+    from muster.cel.compiler import inspect as inspect
+    from muster.cel.env import Env as Env
+    from muster.cel.env import Function as Function
+    from muster.cel.errors import BudgetExceeded as BudgetExceeded
+    from muster.cel.errors import CelError as CelError
+    from muster.cel.errors import CompileError as CompileError
+    from muster.cel.errors import CostIssue as CostIssue
+    from muster.cel.errors import EvaluationError as EvaluationError
+    from muster.cel.errors import Issue as Issue
+    from muster.cel.errors import SyntaxIssue as SyntaxIssue
+    from muster.cel.program import Program as Program
+    from muster.cel.program import Result as Result
+    from muster.cel.runtime.budget import EXPRESSION_LIMIT as EXPRESSION_LIMIT
+    from muster.cel.runtime.budget import Budget as Budget
+    from muster.cel.runtime.selection import Optional as Optional
+    from muster.cel.values import TypeValue as TypeValue
+    from muster.cel.values import UInt as UInt
 
-__all__ = [
-    "EXPRESSION_LIMIT",
-    "Budget",
-    "BudgetExceeded",
-    "CelError",
-    "Clock",
-    "CompileError",
-    "CostIssue",
-    "Env",
-    "EvaluationError",
-    "Function",
-    "Issue",
-    "Optional",
-    "Program",
-    "Result",
-    "SyntaxIssue",
-    "TypeValue",
-    "UInt",
-    "cache",
-    "compile",
-    "inspect",
-]
-
-#: Name -> the module that defines it: what only looks for compiled expressions does not import the compiler.
-_HOMES = {
-    "Budget": "muster.cel.runtime.budget",
-    "BudgetExceeded": "muster.cel.errors",
-    "CelError": "muster.cel.errors",
-    "Clock": "muster.cel.clock",
-    "CompileError": "muster.cel.errors",
-    "CostIssue": "muster.cel.errors",
-    "EXPRESSION_LIMIT": "muster.cel.runtime.budget",
-    "Env": "muster.cel.env",
-    "EvaluationError": "muster.cel.errors",
-    "Function": "muster.cel.env",
-    "Issue": "muster.cel.errors",
-    "Optional": "muster.cel.runtime.selection",
-    "Program": "muster.cel.program",
-    "Result": "muster.cel.program",
-    "SyntaxIssue": "muster.cel.errors",
-    "TypeValue": "muster.cel.values",
-    "UInt": "muster.cel.values",
-    "compile": "muster.cel.compiler",
-    "inspect": "muster.cel.compiler",
-}
-
-__getattr__ = deferred(__name__, _HOMES)
+#: By the module that defines them: what only looks for compiled expressions does not import the compiler.
+__getattr__ = deferred(__name__, {
+    "muster.cel.clock": ("Clock",),
+    "muster.cel.compiler": ("compile", "inspect"),
+    "muster.cel.env": ("Env", "Function"),
+    "muster.cel.errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue",
+                          "SyntaxIssue"),
+    "muster.cel.program": ("Program", "Result"),
+    "muster.cel.runtime.budget": ("Budget", "EXPRESSION_LIMIT"),
+    "muster.cel.runtime.selection": ("Optional",),
+    "muster.cel.values": ("TypeValue", "UInt"),
+})  # fmt: skip

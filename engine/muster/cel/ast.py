@@ -18,72 +18,64 @@ LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | TypeValue | 
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A constant; in a resolved tree also a type. `UInt` and `bool` are told from `int` by their classes."""
-
+class _Node:
     id: int
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(_Node):
+    """A constant; in a resolved tree also a type. `UInt` and `bool` are told from `int` by their classes."""
+
     value: LiteralValue
 
 
 @dataclass(frozen=True, slots=True)
-class Ident:
+class Ident(_Node):
     """A name. A leading dot, as in `.name`, stays part of it: such a name skips container and local variables."""
 
-    id: int
-    offset: int
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(_Node):
     """`operand.field`, or `operand.?field` where `optional`."""
 
-    id: int
-    offset: int
     operand: "Node"
     field: str
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Has:
+class Has(_Node):
     """`has(operand.field)`."""
 
-    id: int
-    offset: int
     operand: "Node"
     field: str
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(_Node):
     """`operand[index]`, or `operand[?index]` where `optional`."""
 
-    id: int
-    offset: int
     operand: "Node"
     index: "Node"
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Node):
     """`function(args)`, `target.function(args)`, or an operator (then `target` is None)."""
 
-    id: int
-    offset: int
     function: str
     target: "Node | None"
     args: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class ListNode:
+class ListNode(_Node):
     """`[a, ?b]`; `optional` holds the indices of the elements written with a question mark."""
 
-    id: int
-    offset: int
     elements: "tuple[Node, ...]"
     optional: frozenset[int] = frozenset()
 
@@ -98,11 +90,9 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class MapNode:
+class MapNode(_Node):
     """`{k: v}`."""
 
-    id: int
-    offset: int
     entries: tuple[Entry, ...]
 
 
@@ -116,25 +106,21 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class Struct(_Node):
     """`Name{field: value}`: a message literal."""
 
-    id: int
-    offset: int
     name: str
     fields: tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Macro:
+class Macro(_Node):
     """A comprehension, `range.name(variables..., args...)`, where `name` is `all`, `map` or the like.
 
     `variables` has one or two names. `args` is the body, or for `map`, `transformList`, `transformMap` and
     `transformMapEntry` with a filter the pair (filter, body).
     """
 
-    id: int
-    offset: int
     name: str
     range: "Node"
     variables: tuple[str, ...]
@@ -142,11 +128,9 @@ class Macro:
 
 
 @dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(_Node):
     """`cel.bind(name, value, body)`. The value is evaluated at most once, and its error counts only where used."""
 
-    id: int
-    offset: int
     name: str
     value: "Node"
     body: "Node"
