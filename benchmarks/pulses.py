@@ -17,7 +17,7 @@ from muster.decide.context import Context
 from muster.engine.evaluate import check_snapshot
 from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
 from muster.model.published import Published, PulseKey
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Snapshot
 from muster.model.source import SourceFile
 from muster.model.times import format_time
 from muster.policy.ruled import Ruled
@@ -28,12 +28,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class Files(Snapshot):
     """A snapshot of texts."""
 
     texts: dict[str, str]
-    commit: None = None
-    skipped: tuple[Skipped, ...] = ()
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files."""

@@ -13,7 +13,6 @@ from muster.engine.checking import check_snapshot
 from muster.engine.settle import settle
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
-from muster.model.snapshot import agents_of
 from muster.policy.ruled import Ruled
 from tests.support.example import NOON
 from tests.support.fuzzing import corpus, lay_over
@@ -23,7 +22,7 @@ from tests.support.mutations import Broken, Files, Mutator
 def fleet_of(files: Files, now: datetime) -> Ruled:
     """The fleet as stages are given it."""
     snapshot = Broken(files)
-    return withheld(hear(check_snapshot(snapshot), agents_of(snapshot)), now)
+    return withheld(hear(check_snapshot(snapshot), snapshot.agents), now)
 
 
 def told(outcome: Told) -> str:

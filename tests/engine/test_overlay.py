@@ -3,7 +3,7 @@
 from muster.answers.memory import MemorySnapshot
 from muster.engine.overlay import Overlay
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Agents, agents_of, authors_of, ignored_of, past_of
+from muster.model.snapshot import Agents
 from muster.model.source import SourceFile
 
 
@@ -24,5 +24,5 @@ def test_what_is_written_stands_in_the_place_of_what_was_there() -> None:
 
 def test_what_the_snapshot_below_does_not_know_is_not_known() -> None:
     over = Overlay(MemorySnapshot({}), {"derived/a.yaml": "new\n"})
-    assert (past_of(over), authors_of(over), ignored_of(over)) == (None, None, ())
-    assert agents_of(over) == agents_of(MemorySnapshot({})) == Agents()
+    assert (over.past, over.authors, over.ignored) == (None, None, ())
+    assert over.agents == MemorySnapshot({}).agents == Agents()

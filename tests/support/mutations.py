@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Snapshot
 from muster.model.source import SourceFile
 from muster.model.times import try_duration, try_time
 from muster.model.tree import Tree
@@ -86,12 +86,10 @@ _EXPRESSION_FIELDS = frozenset(("when", "expression", "subject"))
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A snapshot of mutated files, with agents' refs. Satisfies `muster.model.snapshot.Snapshot`."""
+class Broken(Snapshot):
+    """A snapshot of mutated files, with agents' refs."""
 
     contents: Files
-    commit: str | None = None
-    skipped: tuple[Skipped, ...] = ()
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the files of the revision by path, then those of the refs."""

@@ -24,7 +24,7 @@ from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
 from muster.model.names import did_you_mean
-from muster.model.snapshot import Agents, agents_of
+from muster.model.snapshot import Agents
 from muster.model.source import Part
 from muster.model.tree import Tree, dig
 from muster.policy.ruled import Ruled
@@ -151,7 +151,7 @@ def commit_edit(
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
         heard = hear_at(repository, tips.base, READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
-            draft = Draft(check_snapshot(snapshot), agents_of(snapshot))
+            draft = Draft(check_snapshot(snapshot), snapshot.agents)
             change(draft)
             if not draft.texts:
                 return Edited(None, tuple(draft.told))

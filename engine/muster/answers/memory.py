@@ -7,14 +7,14 @@ from muster.fleet.derived import content_id
 from muster.model.agentref import agent_ref, short_name
 from muster.model.ids import ObjectId
 from muster.model.locations import derived_path
-from muster.model.snapshot import Agents, Skipped
+from muster.model.snapshot import Agents, Skipped, Snapshot
 from muster.model.source import SourceFile
 from muster.model.tree import Tree
 from muster.yamlio.emitter import emit
 
 
 @dataclass(frozen=True, slots=True)
-class MemorySnapshot:
+class MemorySnapshot(Snapshot):
     """Files by path: their texts, those of the agents' refs by cluster, and further files that are taken over from
     another snapshot as they are."""
 

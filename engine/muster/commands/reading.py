@@ -10,14 +10,13 @@ import click
 
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.progress import working
-from muster.gitio.beside import BesideAgents, work_tree_snapshot
+from muster.gitio.beside import work_tree_snapshot
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here
 from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository, branch_tip, current_branch, open_repository, resolve
-from muster.gitio.snapshot import CommitSnapshot
 from muster.model.agentref import relay_of
 from muster.model.snapshot import Snapshot
 
@@ -97,8 +96,7 @@ class Reading:
         try:
             require_heard(self.repository, run, self.heard, self.ears)
         except RepositoryError:
-            if isinstance(self.snapshot, CommitSnapshot | BesideAgents):
-                self.snapshot.close()  # the error keeps the run alive, and with it the processes that it reads through
+            self.snapshot.close()  # the error keeps the run alive, and with it the processes that it reads through
             raise
 
     def tell_age(self, now: datetime, *, err: bool) -> None:

@@ -23,7 +23,7 @@ from muster.fleet.settings import Settings
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTERS, Kind, is_cluster
-from muster.model.snapshot import Snapshot, agents_of
+from muster.model.snapshot import Snapshot
 from muster.policy.lazy import cost_share
 
 
@@ -65,7 +65,7 @@ class DecidedPart(Part[Question]):
         ruled = validate(replace(part, beyond=self.beyond(part)))
         if ruled.settings.obeyed and is_fleet_broken(ruled):
             raise WholeNeeded("the Fleet is broken")
-        ruled = hear(ruled, agents_of(snapshot))
+        ruled = hear(ruled, snapshot.agents)
         require_record(ruled, ())
         objects = self.summarised
         whole = replace(

@@ -18,7 +18,7 @@ from muster.gitio.pulse_memory import memory_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory
-from muster.model.snapshot import Snapshot, agents_of
+from muster.model.snapshot import Snapshot
 from muster.policy.ruled import Ruled
 from muster.policy.witness import Witness
 
@@ -56,7 +56,7 @@ def evaluate_snapshot(
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         doing("reading and checking the fleet")
-        fleet = hear(check_snapshot(snapshot), agents_of(snapshot))
+        fleet = hear(check_snapshot(snapshot), snapshot.agents)
         doing("deciding")
         return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
 

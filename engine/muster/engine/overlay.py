@@ -4,57 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.fleet.derived import content_id
-from muster.model.snapshot import (
-    Agents,
-    Author,
-    Authors,
-    Past,
-    Skipped,
-    Snapshot,
-    agents_of,
-    authors_of,
-    ignored_of,
-    past_of,
-)
+from muster.model.snapshot import Author, Authors, Over, Snapshot
 from muster.model.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(Over):
     """`below` with `files` laid over it; None removes a path."""
 
     below: Snapshot
     written: Mapping[str, str | None]
 
     @property
-    def commit(self) -> str | None:
-        """The commit of the snapshot below."""
-        return self.below.commit
-
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """What the snapshot below left out."""
-        return self.below.skipped
-
-    @property
-    def agents(self) -> Agents:
-        """Which agents the snapshot below could hear."""
-        return agents_of(self.below)
-
-    @property
-    def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names below."""
-        return ignored_of(self.below)
-
-    @property
-    def past(self) -> Past | None:
-        """What history says of the last run before the passes began."""
-        return past_of(self.below)
-
-    @property
     def authors(self) -> Authors | None:
         """Who wrote the files: what lies over the snapshot below, whoever writes it here and now."""
-        below = authors_of(self.below)
+        below = self.below.authors
         return None if below is None else _Authors(below, self.written)
 
     def files(self) -> Iterator[SourceFile]:

@@ -12,6 +12,7 @@ in them.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import blake2b
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
@@ -39,7 +40,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.model.published import Memory
-from muster.model.snapshot import Agents
+from muster.model.snapshot import Agents, Snapshot
 from muster.model.source import SourceFile
 from muster.model.times import earliest
 from muster.policy.compiling import compile_policies
@@ -288,18 +289,21 @@ def _under_policies(fleet: Fleet, common: Common) -> Ruled:
     return validate(fleet, policies=known)
 
 
-class Values:
-    """The files of a shard as a snapshot. Satisfies `muster.model.snapshot.Snapshot`."""
+class Values(Snapshot):
+    """The files of a shard as a snapshot."""
 
-    skipped = ()
-    ignored = ()
-    authors = None
+    commit: str | None = None
+    agents: Agents = Agents()
 
     def __init__(self, shard: Shard) -> None:
         self._files = sorted((*shard.common.files, *shard.files), key=lambda file: (file.ref, file.path))
         self.commit = shard.common.commit
         self.agents = Agents(shard.present, shard.common.asked, shard.gone)
-        self.past = _Unasked()
+
+    @cached_property
+    def past(self) -> "_Unasked":
+        """What history is asked for."""
+        return _Unasked()
 
     def files(self) -> Iterator[SourceFile]:
         """Yield them."""

@@ -41,7 +41,6 @@ from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.model.kinds import FLEET, TARGETS
 from muster.model.locations import FOLDER
 from muster.model.published import Memory, Published, PulseKey
-from muster.model.snapshot import ignored_of
 
 #: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
 _MOST_ROUNDS: Final = 6
@@ -93,7 +92,7 @@ def _listing(question: Question) -> tuple[list[Listed], frozenset[str]]:
         listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
         if snapshot.skipped:
             raise WholeNeeded("links, submodules, or files and refs that are left out")
-        return listed, frozenset(file.path for file in ignored_of(snapshot))
+        return listed, frozenset(file.path for file in snapshot.ignored)
 
 
 @dataclass

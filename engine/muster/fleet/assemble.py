@@ -31,7 +31,7 @@ from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
-from muster.model.snapshot import Snapshot, authors_of
+from muster.model.snapshot import Snapshot
 from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
@@ -92,7 +92,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         as_written=reading.as_written,
         derived_paths=derived_paths,
         foreign=by_kind(reading.foreign),
-        authors=authors_of(snapshot),
+        authors=snapshot.authors,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Self
 
 from muster.gitio.agents import AgentFiles, AgentRef
 from muster.gitio.changes import PathChange
@@ -11,28 +10,23 @@ from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Agents, Authors, Past, Skipped, Snapshot, authors_of, ignored_of, past_of
+from muster.model.snapshot import Agents, Over, Skipped, Snapshot
 from muster.model.source import SourceFile
 
 
-class BesideAgents:
-    """The files of another snapshot, then those of the repository's agent refs. Satisfies `Snapshot`."""
+class BesideAgents(Over):
+    """The files of another snapshot, then those of the repository's agent refs."""
 
     def __init__(self, below: Snapshot, repository: Repository, heard: Heard) -> None:
         """Lay the agent refs of `repository` that were `heard` beside `below`."""
-        self._below, self._heard = below, heard
+        self.below, self._heard = below, heard
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
         self._skipped: tuple[Skipped, ...] = ()
 
     @property
-    def commit(self) -> str | None:
-        """The commit of the snapshot below."""
-        return self._below.commit
-
-    @property
     def skipped(self) -> tuple[Skipped, ...]:
         """What was left out and why. Complete once `files` has been exhausted."""
-        return (*self._below.skipped, *self._skipped)
+        return (*self.below.skipped, *self._skipped)
 
     @property
     def agents(self) -> Agents:
@@ -43,30 +37,9 @@ class BesideAgents:
         """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
 
-    @property
-    def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names below. Complete once `files` has been exhausted."""
-        return ignored_of(self._below)
-
-    @property
-    def past(self) -> Past | None:
-        """What history says of the last run."""
-        return past_of(self._below)
-
-    @property
-    def authors(self) -> Authors | None:
-        """Who wrote the files of the snapshot below."""
-        return authors_of(self._below)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""
-        yield from self._below.files()
+        yield from self.below.files()
         if self._heard.refs:
             agents = AgentFiles(self._objects, self._heard.refs, self._heard.agents.limits)
             self._skipped = agents.skipped

@@ -24,7 +24,7 @@ from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ig
 from muster.gitio.process import Git
 from muster.gitio.repository import Repository, open_repository
 from muster.gitio.stored import Stored, blob_id
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import SourceFile
 
 _REGULAR: Final = (b"100644", b"100755")
@@ -46,8 +46,8 @@ class Listing(NamedTuple):
         return cls({os.fsencode(path) for path in paths}, {}, object_format)
 
 
-class DirectorySnapshot:
-    """The data files below a directory. Satisfies `muster.model.snapshot.Snapshot`.
+class DirectorySnapshot(Snapshot):
+    """The data files below a directory.
 
     Inside a git work tree what git ignores is left out; elsewhere everything counts. Each file is read when
     it is yielded, so that its id and its content are of the same instant.
@@ -71,11 +71,6 @@ class DirectorySnapshot:
         self._stored: Stored | None = None
         self._named: list[SourceFile] = []
         self._listing = listing
-
-    @property
-    def commit(self) -> None:
-        """None: a directory is no commit."""
-        return None
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from typing import Final, Self
+from typing import Final
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import Entry, choose, matters
@@ -11,30 +11,29 @@ from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, printable
 from muster.gitio.repository import Repository
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import SourceFile
 
 #: So many paths git is asked for by name: it compares every entry of the index with each of them.
 _FEW: Final = 50
 
 
-class IndexSnapshot:
-    """The data files that are staged. Satisfies `muster.model.snapshot.Snapshot`.
+class IndexSnapshot(Snapshot):
+    """The data files that are staged.
 
     In a hook the index is the one that git names there (`GIT_INDEX_FILE`): for `git commit <path>` and `git commit
     --all` that is a temporary one. Files with an unresolved merge conflict are skipped. What was `skipped` and why, and
     what `.musterignore` names (`ignored`), is complete once `files` has been exhausted.
     """
 
-    commit: None = None
+    skipped: tuple[Skipped, ...] = ()
+    ignored: tuple[SourceFile, ...] = ()
 
     def __init__(self, repository: Repository, only: Collection[str] | None = None) -> None:
         """Read what is staged in `repository`; of the paths `only`, where not all are looked at."""
         self._repository = repository
         self._only = None if only is None else {os.fsencode(path) for path in (*only, IGNORE_FILE)}
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-        self.skipped: tuple[Skipped, ...] = ()
-        self.ignored: tuple[SourceFile, ...] = ()
 
     @cached_property
     def past(self) -> History | None:
@@ -58,12 +57,6 @@ class IndexSnapshot:
     def close(self) -> None:
         """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _list(self) -> tuple[list[Entry], list[str]]:
         """Return the entries that matter, with their sizes, and the paths that are in conflict."""

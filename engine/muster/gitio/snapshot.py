@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from muster.gitio.authors import CommitAuthors
 from muster.gitio.entries import choose
@@ -11,20 +11,24 @@ from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.gitio.trees import find_entries, list_tree
-from muster.model.snapshot import Agents, Skipped
+from muster.model.snapshot import Agents, Skipped, Snapshot
 from muster.model.source import SourceFile
 
 if TYPE_CHECKING:
     from muster.gitio.agents import AgentRef
 
 
-class CommitSnapshot:
-    """The data files of a commit and of agent refs. Satisfies `muster.model.snapshot.Snapshot`.
+class CommitSnapshot(Snapshot):
+    """The data files of a commit and of agent refs.
 
     Contents are fetched when read, in order and ahead of the reader; none are kept. What was `skipped` and why, and
-    what `.musterignore` names (`ignored`), is complete once `files` has been exhausted. Use it as a context manager,
-    or `close` it, to end its git processes; they also end with the object.
+    what `.musterignore` names (`ignored`), is complete once `files` has been exhausted.
     """
+
+    commit: str = ""
+    skipped: tuple[Skipped, ...] = ()
+    ignored: tuple[SourceFile, ...] = ()
+    agents: Agents = Agents()
 
     def __init__(
         self,
@@ -45,8 +49,6 @@ class CommitSnapshot:
         self._only = None if only is None else {*only, IGNORE_FILE}
         self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
         self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-        self.skipped: tuple[Skipped, ...] = ()
-        self.ignored: tuple[SourceFile, ...] = ()
 
     @cached_property
     def past(self) -> History:
@@ -78,9 +80,3 @@ class CommitSnapshot:
     def close(self) -> None:
         """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

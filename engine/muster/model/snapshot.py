@@ -4,9 +4,10 @@ A commit, the index (what is staged), a work tree or a plain directory all look 
 implementations live in `muster.gitio`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, Self
 
 from muster.model.source import SourceFile
 
@@ -76,9 +77,8 @@ class Past(Protocol):
 
     The last run is the last that committed something. Others may have come after it and read what was committed since:
     so every version of a file since then counts as read.
-    A snapshot has one as its attribute `past` where there is a history: not in a plain directory. Where it was cut off
-    before the last run, it says what there is. Asking may cost git processes: it is asked only where something is in
-    doubt.
+    A snapshot has one where there is a history: not in a plain directory. Where it was cut off before the last run, it
+    says what there is. Asking may cost git processes: it is asked only where something is in doubt.
     """
 
     @property
@@ -116,8 +116,8 @@ class Author(NamedTuple):
 class Authors(Protocol):
     """Who wrote the files of a snapshot.
 
-    A snapshot has one as its attribute `authors` where git knows. Asking may cost a walk through history: it is asked
-    only where a policy wants to know.
+    A snapshot has one where git knows. Asking may cost a walk through history: it is asked only where a policy wants to
+    know.
     """
 
     @property
@@ -131,51 +131,91 @@ class Authors(Protocol):
         """
 
 
-def authors_of(snapshot: "Snapshot") -> Authors | None:
-    """Return who wrote the files of a snapshot; None where nobody knows."""
-    authors: Authors | None = getattr(snapshot, "authors", None)
-    return authors
-
-
-def past_of(snapshot: "Snapshot") -> Past | None:
-    """Return what history says of the last run; None where it says nothing."""
-    past: Past | None = getattr(snapshot, "past", None)
-    return past
-
-
-def ignored_of(snapshot: "Snapshot") -> tuple[SourceFile, ...]:
-    """Return the files that `.musterignore` names. Complete once `files` has been exhausted."""
-    ignored: tuple[SourceFile, ...] = getattr(snapshot, "ignored", ())
-    return ignored
-
-
-class Snapshot(Protocol):
+class Snapshot(ABC):
     """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.
 
-    Paths compare by code points, which is the byte order of their UTF-8.
+    Paths compare by code points, which is the byte order of their UTF-8. What is read through processes ends with the
+    block that a snapshot is used in, or with `close`; they also end with the object.
     """
+
+    __slots__ = ()
 
     @property
     def commit(self) -> str | None:
         """The commit's id; None for a directory or the index."""
+        return None
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """What was left out and why. Complete once `files` has been exhausted."""
+        return ()
 
-    def files(self) -> Iterator[SourceFile]:
-        """Yield every `*.yaml`, `*.yml` and `*.json` file that `.musterignore` does not name."""
-
-
-@runtime_checkable
-class HearsAgents(Protocol):
-    """A snapshot that looks at agents' refs, and can tell which of them it has."""
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """The files that `.musterignore` names. Complete once `files` has been exhausted."""
+        return ()
 
     @property
     def agents(self) -> Agents:
-        """Which agents it could hear."""
+        """Which agents it could hear: none, where it does not look at their refs (a plain directory)."""
+        return Agents()
+
+    @property
+    def past(self) -> Past | None:
+        """What history says of the last run; None where it says nothing."""
+        return None
+
+    @property
+    def authors(self) -> Authors | None:
+        """Who wrote the files; None where nobody knows."""
+        return None
+
+    @abstractmethod
+    def files(self) -> Iterator[SourceFile]:
+        """Yield every `*.yaml`, `*.yml` and `*.json` file that `.musterignore` does not name."""
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to end
+        """End the processes that it reads through. Reading a file afterwards starts them again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-def agents_of(snapshot: Snapshot) -> Agents:
-    """Return which agents a snapshot could hear: none, where it does not look at their refs (a plain directory)."""
-    return snapshot.agents if isinstance(snapshot, HearsAgents) else Agents()
+class Over(Snapshot):
+    """What lies over another snapshot, and says of everything else what that one says."""
+
+    __slots__ = ()
+    below: Snapshot
+
+    @property
+    def commit(self) -> str | None:
+        """The commit below."""
+        return self.below.commit
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out below."""
+        return self.below.skipped
+
+    @property
+    def ignored(self) -> tuple[SourceFile, ...]:
+        """What `.musterignore` names below."""
+        return self.below.ignored
+
+    @property
+    def agents(self) -> Agents:
+        """Which agents the snapshot below could hear."""
+        return self.below.agents
+
+    @property
+    def past(self) -> Past | None:
+        """What history says of the last run: what it says of the files below."""
+        return self.below.past
+
+    @property
+    def authors(self) -> Authors | None:
+        """Who wrote the files below."""
+        return self.below.authors

@@ -13,7 +13,7 @@ from muster.decide.placements.standing import clusters_of, standing_shards
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.fleet.derived import content_id
-from muster.model.snapshot import Skipped
+from muster.model.snapshot import Snapshot
 from muster.model.source import SourceFile
 from tests.support.examples import often
 
@@ -26,12 +26,10 @@ PROFILE = settings(
 
 
 @dataclass(frozen=True)
-class Memory:
+class Memory(Snapshot):
     """A snapshot that is nowhere but here."""
 
     texts: Mapping[str, str]
-    commit: str | None = None
-    skipped: tuple[Skipped, ...] = ()
 
     def files(self) -> Iterator[SourceFile]:
         for path, text in sorted(self.texts.items()):

@@ -23,7 +23,7 @@ from muster.fleet.reading import Reading
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
-from muster.model.snapshot import Snapshot, ignored_of, past_of
+from muster.model.snapshot import Snapshot
 from muster.model.source import Part
 from muster.model.tree import Tree
 
@@ -52,14 +52,14 @@ def find_missed(
     snapshot: Snapshot, reading: Reading, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId]
 ) -> Missed:
     """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run."""
-    past = past_of(snapshot)
+    past = snapshot.past
     search = Search(reading, previous, declared, past)
     stand_ins = tuple(part for part in reading.stand_ins if part.id not in declared)
     search.broken.update(part.id for part in stand_ins)
     for origin, guess in reading.guesses:
         by_guess(search, origin, guess)
     left_out = [skip for skip in snapshot.skipped if skip.reason in _LEFT_OUT and not skip.ref]
-    ignored = ignored_of(snapshot)
+    ignored = snapshot.ignored
     if reading.suspects or left_out or ignored:
         if past is not None:
             by_history(search, past, left_out, ignored)
