@@ -54,12 +54,12 @@ class Beating:
 
     def available(self, name: str) -> str:
         """What the hub says of a cluster now."""
-        return _available(self.bare, "main", name)
+        return condition_of(self.bare, "main", name)
 
     def statuses(self, name: str) -> list[str]:
         """What the hub has said of a cluster, one commit after the other, without repetitions."""
         commits = self.bare.git("rev-list", "--reverse", "main", "--", f"derived/managedclusters/{name}.yaml").split()
-        said = [_available(self.bare, commit, name) for commit in commits]
+        said = [condition_of(self.bare, commit, name) for commit in commits]
         return [status for at, status in enumerate(said) if status and said[at - 1 : at] != [status]]
 
     def commits(self) -> int:
@@ -101,7 +101,8 @@ class Beating:
         return gaps
 
 
-def _available(repo: Repo, revision: str, name: str) -> str:
+def condition_of(repo: Repo, revision: str, name: str, type_: str = AVAILABLE) -> str:
+    """The status that the hub has derived of a cluster's condition; empty for none."""
     try:
         body = yaml.load(
             repo.git("show", f"{revision}:derived/managedclusters/{name}.yaml"), Loader=yaml.BaseLoader
@@ -109,7 +110,7 @@ def _available(repo: Repo, revision: str, name: str) -> str:
     except AssertionError:
         return ""
     conditions = body.get("status", {}).get("conditions", ())
-    return next((str(c["status"]) for c in conditions if c["type"] == AVAILABLE), "")
+    return next((str(c["status"]) for c in conditions if c["type"] == type_), "")
 
 
 @contextmanager
