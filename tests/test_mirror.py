@@ -32,7 +32,8 @@ THROUGH = {
             "proving/confirm proving/inputs proving/invariants proving/rules proving/solver"
         ),
         "answers/proving/test_translate.py": (  # held against the evaluator, both ways
-            "proving/functions proving/logic proving/reading proving/values proving/world"
+            "proving/arithmetic proving/comparing proving/doubt proving/functions proving/logic proving/reading"
+            " proving/values proving/world"
         ),
         "answers/test_explain.py": "reads",
         "answers/test_policycoverage.py": "policybranches",

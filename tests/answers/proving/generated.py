@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from muster import cel
+from muster.answers.proving.doubt import condition_of
 from muster.answers.proving.logic import both, negation
 from muster.answers.proving.solver import Nothing, Solver
 from muster.answers.proving.translate import Translator
@@ -146,7 +147,7 @@ def check(text: str, random: Random) -> set[str]:
     world = World()
     inputs: dict[str, Input] = {name: world.input(type_, name) for name, type_ in INPUTS.items()}
     translator = Translator(world, {name: given(one.cases) for name, one in inputs.items()})
-    fails, truth = translator.functions.truth(translator.program(program))
+    fails, truth = condition_of(world, translator.program(program))
     solver, found = Solver(world, 300_000), set[str]()
     clean = negation(fails)
     questions = {"fails": fails, "true": both(clean, truth), "false": both(clean, negation(truth))}

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from muster import cel
+from muster.answers.proving.doubt import condition_of
 from muster.answers.proving.logic import both, negation
 from muster.answers.proving.solver import Solver
 from muster.answers.proving.translate import Translator
@@ -59,7 +60,7 @@ def test_what_is_not_translated_may_be_anything(text: str) -> None:
     # There are models of both that the evaluator need not confirm; what matters is that nothing is excluded.
     world = World()
     translator = Translator(world, {name: given(world.input(kind, name).cases) for name, kind in INPUTS.items()})
-    fails, truth = translator.functions.truth(translator.program(cel.compile(text, ENV)))
+    fails, truth = condition_of(world, translator.program(cel.compile(text, ENV)))
     for question in (both(negation(fails), truth), both(negation(fails), negation(truth))):
         assert isinstance(Solver(world).find(question), Model)
 
@@ -68,7 +69,7 @@ def test_what_is_not_translated_may_be_anything(text: str) -> None:
 def test_what_is_given_something_else_may_fail(text: str) -> None:
     world = World()
     translator = Translator(world, {name: given(world.input(kind, name).cases) for name, kind in INPUTS.items()})
-    fails, _ = translator.functions.truth(translator.program(cel.compile(text, ENV)))
+    fails, _ = condition_of(world, translator.program(cel.compile(text, ENV)))
     assert isinstance(Solver(world).find(fails), Model)
 
 

@@ -100,6 +100,11 @@ def is_known(term: Term) -> bool:
     return isinstance(term, (bool, int, str))
 
 
+def in_range(low: Term, number: Term, high: Term) -> Formula:
+    """Whether a number is in a range, its end not included."""
+    return both(before(low, number, strictly=False), before(number, high, strictly=True))
+
+
 def within(low: int, term: Term, high: int) -> Formula:
     """Return that a number is in a range, both ends included."""
     return both(before(low, term, strictly=False), before(term, high, strictly=False))

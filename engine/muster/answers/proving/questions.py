@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from muster.answers.proving.confirm import Example, evaluated, is_allowed, is_broken
+from muster.answers.proving.doubt import condition_of
 from muster.answers.proving.invariants import Invariant, invariants_of
 from muster.answers.proving.logic import Formula, either, negation
 from muster.answers.proving.rules import Saying, asks, in_order, of_remedy, say
@@ -130,7 +131,7 @@ class _Questions:
         broken = {}
         for invariant in self.invariants:
             if invariant.kind is kind:
-                fails, truth = saying.translator.functions.truth(saying.translator.program(invariant.never))
+                fails, truth = condition_of(saying.translator.world, saying.translator.program(invariant.never))
                 broken[str(invariant.test.id), invariant.at] = either(fails, truth)
         return _Asked(kind, saying, broken, Solver(saying.world, most_steps))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from muster import cel
+from muster.answers.proving.doubt import condition_of
 from muster.answers.proving.inputs import Roots
 from muster.answers.proving.logic import Formula, before, both, either, negation, same, some
 from muster.answers.proving.schemas import schema_at
@@ -156,7 +157,7 @@ def _variables(policy: Policy, translator: Translator) -> Lazy:
 
 
 def _truth(translator: Translator, program: cel.Program) -> tuple[Formula, Formula]:
-    return translator.functions.truth(translator.program(program))
+    return condition_of(translator.world, translator.program(program))
 
 
 def _outcome(policy: ConditionPolicy, saying: Saying) -> None:

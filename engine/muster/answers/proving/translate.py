@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from muster import cel
-from muster.answers.proving.functions import Functions
-from muster.answers.proving.logic import Formula, both, choice, either, negation, some, total
+from muster.answers.proving import logic
+from muster.answers.proving.doubt import condition_of, some_of, some_truth, unknown
+from muster.answers.proving.functions import call, own
+from muster.answers.proving.logic import Formula, both, choice, either, negation, same, some, total
 from muster.answers.proving.reading import read_as
 from muster.answers.proving.values import (
     FAILURE,
@@ -52,7 +54,6 @@ class Translator:
     def __init__(self, world: World, roots: Mapping[str, Result]) -> None:
         self.world = world
         self.roots = roots
-        self.functions = Functions(world)
         self._left = MOST_PARTS
 
     def program(self, program: cel.Program) -> Result:
@@ -71,7 +72,7 @@ class _Expression:
 
     def __init__(self, translator: Translator, types: Mapping[int, Type], env: cel.Env) -> None:
         self.translator, self.types, self.env = translator, types, env
-        self.world, self.functions = translator.world, translator.functions
+        self.world = translator.world
         self.locals: ChainMap[str, Result] = ChainMap()
 
     def result(self, node: ast.Node) -> Result:
@@ -104,7 +105,7 @@ class _Expression:
             case ast.Struct():
                 return FAILURE
             case _:
-                return self.functions.unknown([self.result(child) for child in ast.children(node)])
+                return unknown(self.world, [self.result(child) for child in ast.children(node)])
 
     def inside(self, names: Mapping[str, Result], node: ast.Node) -> Result:
         """Return what a part gives in which further names are known."""
@@ -138,9 +139,9 @@ class _Expression:
                 case Optional():
                     parts.append((guard, self._within(atom, name)))
                 case Opaque():
-                    parts.append((guard, self.functions.unknown([])))
+                    parts.append((guard, unknown(self.world, [])))
                 case Lazy():
-                    parts.append((guard, self.functions.unknown([])))
+                    parts.append((guard, unknown(self.world, [])))
                 case Keyed():
                     present, cases = atom.entry(name)
                     found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
@@ -168,7 +169,7 @@ class _Expression:
                 case Lazy():
                     parts.append((guard, surely(Bool(name in atom.names))))
                 case Opaque() | Optional():
-                    parts.append((guard, self.functions.some_truth()))
+                    parts.append((guard, some_truth(self.world)))
                 case Keyed():
                     parts.append((guard, surely(Bool(atom.entry(name)[0]))))
                 case _:
@@ -187,7 +188,7 @@ class _Expression:
                     case Listed(), Int() if not optional:
                         found = self._element(atom, by)
                     case ((Lazy() | Keyed() | Opaque() | Optional() | Listed()), _):
-                        found = self.functions.unknown([])
+                        found = unknown(self.world, [])
                     case _:
                         found = FAILURE
                 parts.append((both(guard, other), found))
@@ -198,10 +199,10 @@ class _Expression:
         parts: list[tuple[Formula, Result]] = []
         position = total([])
         for guard, cases in listed.items:
-            parts.append((both(guard, self.functions.equal_numbers(index.term, position)), given(cases)))
+            parts.append((both(guard, same(index.term, position)), given(cases)))
             position = total([position, choice(guard, 1, 0)])
         known = some(guard for guard, _ in parts)
-        beyond = both(negation(known), self.functions.in_range(position, index.term, total([position, listed.rest])))
+        beyond = both(negation(known), logic.in_range(position, index.term, total([position, listed.rest])))
         parts.append((beyond, given(listed.another()[1])))
         found = merged(parts)
         return Result(either(found.fails, negation(either(known, beyond))), found.cases)
@@ -212,7 +213,7 @@ class _Expression:
         values = [self.result(entry.value) for entry in node.entries]
         texts = [key for key in keys if isinstance(key, str)]
         if len(set(texts)) < len(keys) or any(entry.optional for entry in node.entries):
-            return self.functions.unknown([*values, *(self.result(entry.key) for entry in node.entries)])
+            return unknown(self.world, [*values, *(self.result(entry.key) for entry in node.entries)])
         known = Known({key: value.cases for key, value in zip(texts, values, strict=True)})
         return Result(some(value.fails for value in values), ((True, known),))
 
@@ -228,16 +229,16 @@ class _Expression:
             case "_?_:_":
                 return self.conditional(*arguments)
         if node.function in self.env.functions:
-            return self.functions.own(node.function, arguments)
-        return self.functions.call(node.function, arguments, member=node.target is not None)
+            return own(self.world, node.function, arguments)
+        return call(self.world, node.function, arguments, member=node.target is not None)
 
     def logic(self, arguments: list[Result], *, decisive: bool) -> Result:
         """`&&`, where False decides, or `||`, where True does: whatever else fails."""
-        known = [self.functions.truth(argument) for argument in arguments]
+        known = [condition_of(self.world, argument) for argument in arguments]
         return _quantified([(True, fails, truth) for fails, truth in known], decisive=decisive)
 
     def conditional(self, condition: Result, then: Result, otherwise: Result) -> Result:
-        fails, truth = self.functions.truth(condition)
+        fails, truth = condition_of(self.world, condition)
         found = merged([(truth, then), (negation(truth), otherwise)])
         return Result(either(fails, found.fails), found.cases)
 
@@ -250,7 +251,7 @@ class _Expression:
             if isinstance(atom, Listed) and len(node.variables) == 1 and node.name in _OVER_LISTS:
                 parts.append((guard, self.over(node, atom)))
             elif isinstance(atom, (Listed, Keyed, Opaque, Lazy)):
-                parts.append((guard, self.functions.unknown([])))
+                parts.append((guard, unknown(self.world, [])))
             else:
                 parts.append((guard, FAILURE))
         return _after(source, merged(parts))
@@ -264,9 +265,10 @@ class _Expression:
         if more is not False:
             elements.append((more, self.element(another, kind)))
         bodies = [[self.inside({name: element}, part) for _, element in elements] for part in node.args]
+        conditions = [condition_of(self.world, body) for body in bodies[0]]
         tested = [
             (guard, either(element.fails, fails), truth)
-            for (guard, element), (fails, truth) in zip(elements, map(self.functions.truth, bodies[0]), strict=True)
+            for (guard, element), (fails, truth) in zip(elements, conditions, strict=True)
         ]
         if node.name in ("all", "exists"):
             return _quantified(tested, decisive=node.name == "exists")
@@ -276,14 +278,14 @@ class _Expression:
         passing = [
             (both(guard, truth), cases) for (guard, _, truth), (_, cases) in zip(tested, listed.items, strict=False)
         ]
-        rest = self.functions.some_of(listed.rest)
+        rest = some_of(self.world, listed.rest)
         if node.name == "map":
             return self._mapped(node, name, kind, Listed(listed.items, rest, listed.further), bodies[1],
                                 [(guard, truth) for guard, _, truth in tested], fails)  # fmt: skip
         if node.name == "filter":
             return Result(fails, ((True, Listed(tuple(passing), rest, self._further(node, name, kind, listed))),))
         count = total([*(choice(guard, 1, 0) for guard, _ in passing), rest])
-        return Result(fails, ((True, Bool(self.functions.equal_numbers(count, 1))),))
+        return Result(fails, ((True, Bool(same(count, 1))),))
 
     def element(self, cases: Cases, kind: Type | None) -> Result:
         """An element of a list, read as its type says."""
@@ -314,7 +316,7 @@ class _Expression:
             element = self.element(cases, kind)
             parts = [self.inside({**names, name: element}, part) for part in node.args]
             if node.name == "filter" or len(parts) == 2:
-                fails, truth = self.functions.truth(parts[0])
+                fails, truth = condition_of(self.world, parts[0])
                 guard = both(guard, negation(fails), truth)
             return guard, cases if node.name == "filter" else parts[-1].cases
 

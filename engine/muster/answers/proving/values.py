@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
-from muster.answers.proving.logic import Formula, Term, before, both, choice, either, some
+from muster.answers.proving.logic import Formula, Term, before, both, choice, either, some, total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +92,11 @@ class Listed:
             return more, ((True, Opaque()),)
         guard, cases = self.further()
         return both(more, guard), cases
+
+
+def size_of(listed: Listed) -> Term:
+    """How many elements a list has."""
+    return total([*(choice(guard, 1, 0) for guard, _ in listed.items), listed.rest])
 
 
 @runtime_checkable

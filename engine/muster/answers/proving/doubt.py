@@ -1,0 +1,46 @@
+"""What is not known: values that may be anything, and what is a condition all the same."""
+
+from collections.abc import Sequence
+
+from muster.answers.proving import logic
+from muster.answers.proving.logic import Formula, Term, both, either, some, within
+from muster.answers.proving.values import Bool, Opaque, Result, Text, failing
+from muster.answers.proving.world import World
+
+
+def unknown(world: World, arguments: Sequence[Result]) -> Result:
+    """What may fail, and may be anything."""
+    return Result(either(failing(arguments), world.truth()), ((True, Opaque()),))
+
+
+def some_truth(world: World) -> Result:
+    """What may fail, and is true or false."""
+    return Result(world.truth(), ((True, Bool(world.truth())),))
+
+
+def some_text(world: World, *fails: Formula) -> Result:
+    """Any text, where it does not fail."""
+    return Result(some(fails), ((True, Text(world.text())),))
+
+
+def some_of(world: World, rest: Term) -> Term:
+    """A number up to another one."""
+    if logic.is_known(rest) and rest == 0:
+        return 0
+    number = world.number()
+    world.fact(within(0, number, rest))
+    return number
+
+
+def condition_of(world: World, result: Result) -> tuple[Formula, Formula]:
+    """Return whether a result fails as a condition, else whether it is true."""
+    fails, holds = [result.fails], []
+    for guard, atom in result.cases:
+        if isinstance(atom, Bool):
+            holds.append(both(guard, atom.term))
+        elif isinstance(atom, Opaque):
+            fails.append(both(guard, world.truth()))
+            holds.append(both(guard, world.truth()))
+        else:
+            fails.append(guard)
+    return some(fails), some(holds)
