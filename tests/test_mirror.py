@@ -158,7 +158,6 @@ THROUGH = {
         "commands/test_import.py": "ignoring",
         "e2e/test_hearing.py": "agentsettings hearing",
         "e2e/test_work_trees.py": "stored",  # git's filters and line ends, in every form of a checkout
-        "e2e/test_further_remotes.py": "further",
         "gitio/test_agentfetch.py": "quarantine refusals",  # what is fetched, and what is not
         "gitio/test_commit.py": "bringing outcomes",  # a branch and its work tree move together
         "gitio/test_recovery.py": "journal lentindex settling treechanges",  # what is left is read by who recovers
