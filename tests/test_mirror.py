@@ -179,6 +179,7 @@ THROUGH = {
         "commands/test_forecast.py": "forecast",
         "commands/test_history.py": "history",
         "commands/test_replay.py": "replay",
+        "output/site/test_pages.py": "site/details site/overview",
         "output/test_columns.py": "cells",
         "output/test_reports.py": "annotations codequality junit sarif",
     },

@@ -20,6 +20,8 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
         "muster/commands/skeleton/.github/workflows/plan.yaml",
         "muster/commands/skeleton/.github/workflows/comment.yaml",
         "muster/commands/skeleton/.gitlab-ci.yml",
+        "muster/output/site/assets/index.html",
+        "muster/output/site/assets/site.js",
         "muster/commands/skeleton/derived/.gitattributes",
     ):
         assert name in names

@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "export": "Print what a load balancer or a live hub needs of the fleet.",
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cache": "Show what is kept between runs, or drop it.",
+    "site": "Write the fleet as a page, for a browser.",
     "describe": "Show an object with why beside each field that was decided.",
     "history": "Say what became of an object, and for how long it was available.",
     "replay": "Say what policies would have decided over past commits.",

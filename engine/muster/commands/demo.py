@@ -35,6 +35,7 @@ def command(directory: Path | None) -> int:
     _say("The fleet now", f"$ muster get clusters --now {format_time(AFTER)}")
     _table(repo, AFTER)
     _next(repo)
+    _page(repo, folder / "page")
     return code
 
 
@@ -80,6 +81,13 @@ def _next(repo: Path) -> None:
         "sed -i s/hubAccepts/hubAcepts/ clusters/ap/joining-ap-1/cluster.yaml && muster validate",
     ):
         click.echo(f"  {line}")
+
+
+def _page(repo: Path, page: Path) -> None:
+    from muster.commands.site import write_site
+
+    write_site(page, repo, AFTER)
+    _say("The fleet as a page", f"Open {(page.resolve() / 'index.html').as_uri()} in a browser.")
 
 
 def _say(title: str, text: str) -> None:

@@ -1,0 +1,140 @@
+"""`muster site`: the fleet as a page."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from muster.commands import options
+from muster.commands.exits import FAULT, FINE
+from muster.commands.outcome import told_of
+from muster.commands.progress import working
+from muster.commands.reading import Reading, evaluated
+from muster.fleet.faults import is_fault
+from muster.gitio.repository import Repository
+from muster.model.locations import FOLDER, derived_path
+from muster.model.times import format_time
+from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.engine.run import Run
+
+#: By this a folder is known as one that this verb wrote.
+MARKER: Final = ".muster-site"
+#: How the forges that everybody knows link to files and commits: by a word in the name of the host.
+_FORGES: Final = {
+    "github": ("{base}/blob/{{commit}}/{{path}}", "{base}/commit/{{commit}}"),
+    "gitlab": ("{base}/-/blob/{{commit}}/{{path}}", "{base}/-/commit/{{commit}}"),
+}
+_REMOTE: Final = re.compile(
+    r"(?:(?:https|ssh)://)?(?:[^@/\s]+@)?(?P<host>[\w.-]+)(?::\d+(?=/))?[:/](?P<path>[\w./~-]+)"
+)
+#: Among so many of the latest commits history is looked for, and so many are shown of a cluster.
+_LOOKED_AT, _SHOWN = 2000, 20
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@options.repo_option
+@options.snapshot_options
+@options.offline_option
+@options.now_option
+@click.option("--title", metavar="TEXT", help="What stands at the top.  [default: the name of the repository's folder]")
+@click.option(
+    "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
+)
+def command(
+    folder: Path, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, title: str | None,
+    link: str | None,
+) -> int:  # fmt: skip
+    """Write the fleet as a page into DIR: an overview, every cluster with why it is as it is, Placements, pools.
+
+    The page needs no server, asks no other host for anything, and can be published by GitHub's or GitLab's Pages. A
+    folder that holds anything else is not written to.
+    """
+    _require_own(folder)
+    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
+    count = _write(folder, reading, run, title or repo.resolve().name.removesuffix(".git"), link)
+    reading.tell_age(now, err=True)
+    click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
+    return FAULT if any(map(is_fault, told_of(run))) else FINE
+
+
+def write_site(folder: Path, repo: Path, now: datetime) -> None:
+    """Write the page of a repository's last commit as of an instant. click.UsageError where the folder is no page."""
+    _require_own(folder)
+    reading, run = evaluated(repo, None, now, worktree=False, offline=True)
+    _write(folder, reading, run, repo.name, None)
+
+
+def _require_own(folder: Path) -> None:
+    """click.UsageError for a folder in which anything lies that this verb has not written."""
+    if folder.is_symlink() or (folder.exists() and any(folder.iterdir()) and not (folder / MARKER).is_file()):
+        raise click.UsageError(f"{folder} holds something else; name a new folder, or an empty one.")
+
+
+def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None) -> int:
+    from muster.output.site.pages import site_files
+
+    with working("writing the page"):
+        return _put(folder, site_files(run, title, _links(reading.repository, link), _history(reading, run)))
+
+
+def _put(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
+    """Write the files beside the folder, and put them into its place: nobody sees half of a page."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        count = 0
+        for path, data in files:
+            target = made / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+            count += 1
+        (made / MARKER).write_text("written by muster site, which may write it anew\n", encoding="utf-8")
+        made.chmod(0o755)
+        _require_own(folder)
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return count
+
+
+def _links(repository: Repository | None, link: str | None) -> Tree:
+    """How files and commits are linked to; None for not at all."""
+    if link:
+        return {"file": link, "commit": None}
+    url = repository.git.line("config", "remote.origin.url") if repository else None
+    match = _REMOTE.fullmatch(url or "")
+    if match is None:
+        return None
+    base = f"https://{match['host']}/{match['path'].strip('/').removesuffix('.git')}"
+    for word, (file, commit) in _FORGES.items():
+        if word in match["host"].split("."):
+            return {"file": file.format(base=base), "commit": commit.format(base=base)}
+    return None
+
+
+def _history(reading: Reading, run: "Run") -> dict[str, Tree]:
+    """The latest commits that changed what is derived of each cluster."""
+    from muster.gitio.latest import latest_commits
+
+    repository, commit = reading.repository, run.commit
+    if repository is None or commit is None:
+        return {}
+    found = latest_commits(repository, commit, FOLDER, looked_at=_LOOKED_AT, each=_SHOWN)
+    return {
+        obj.id.name: [
+            {"commit": one.commit, "time": format_time(one.time), "subject": one.subject}
+            for one in found.get(derived_path(obj.id, run.fleet.settings.shards), ())
+        ]
+        for obj in run.fleet.clusters()
+    }

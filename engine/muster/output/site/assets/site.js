@@ -1,0 +1,337 @@
+"use strict";
+// Builds every page out of data that scripts beside this one hand over. Texts of anybody's become text, never markup.
+
+const muster = {
+  data: {},
+  waiting: {},
+  read: {},
+
+  put(name, value) {
+    if (name === "details") Object.assign(this.read, value);
+    else this.data[name] = value;
+    (this.waiting[name] || []).splice(0).forEach((go) => go());
+    if (name === "fleet") this.begin();
+  },
+
+  /** An element with properties and children: texts are texts. */
+  make(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    Object.assign(element, properties);
+    element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+    return element;
+  },
+
+  load(path, name, then) {
+    (this.waiting[name] ||= []).push(then);
+    const script = this.make("script", { src: path });
+    script.addEventListener("error", () => this.show("Missing", this.make("p", {}, `${path} is not beside this page.`)));
+    document.head.append(script);
+  },
+
+  begin() {
+    const fleet = this.data.fleet;
+    document.getElementById("title").textContent = fleet.title;
+    const asof = document.getElementById("asof");
+    asof.append("as of ", this.make("time", { dateTime: fleet.now }, fleet.now));
+    if (fleet.commit) asof.append(", commit ", this.commit(fleet.commit));
+    const pages = document.getElementById("pages");
+    for (const [path, title] of PAGES) pages.append(this.make("a", { href: `#/${path}` }, title));
+    addEventListener("hashchange", () => this.route());
+    addEventListener("keydown", (event) => {
+      const filter = document.getElementById("filter");
+      if (event.key === "/" && filter && document.activeElement !== filter) {
+        event.preventDefault();
+        filter.focus();
+      }
+    });
+    this.route(true);
+  },
+
+  route(first = false) {
+    const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+    const [page = "", ...rest] = path.split("/").map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
+    for (const link of document.querySelectorAll("#pages a")) {
+      const own = link.getAttribute("href") === `#/${page}` || (page === "cluster" && link.hash === "#/clusters")
+        || (page === "placement" && link.hash === "#/placements");
+      if (own) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    (VIEWS[page] || VIEWS[""])(rest, new URLSearchParams(query));
+    if (!first) document.getElementById("main").focus({ preventScroll: true });
+    scrollTo(0, 0);
+  },
+
+  show(title, ...children) {
+    document.title = `${title} · ${this.data.fleet.title}`;
+    document.getElementById("main").replaceChildren(this.make("h2", {}, title), ...children.filter(Boolean));
+  },
+
+  status: (text) => muster.make("span", { className: text }, text || "-"),
+  commit: (id) => muster.linked(muster.data.fleet.links && muster.data.fleet.links.commit, { commit: id }, id.slice(0, 12)),
+  cluster: (name) => muster.make("a", { href: `#/cluster/${encodeURIComponent(name)}` }, name),
+
+  file(file) {
+    const { links, commit } = muster.data.fleet;
+    const shown = file.ref ? `${file.ref}: ${file.path}` : file.path;
+    return muster.linked(!file.ref && commit && links && links.file, { commit, path: file.path }, shown);
+  },
+
+  /** A link by a template, where there is one; else the text alone. */
+  linked(template, values, text) {
+    const code = muster.make("code", {}, text);
+    if (!template) return code;
+    const href = template.replace(/\{(\w+)\}/g, (_, name) => values[name].split("/").map(encodeURIComponent).join("/"));
+    return muster.make("a", { href, rel: "noreferrer" }, code);
+  },
+
+  table(titles, rows) {
+    const head = muster.make("thead", {}, muster.make("tr", {}, ...titles.map((t) => muster.make("th", { scope: "col" }, t))));
+    const body = rows.map((row) => muster.make("tr", {}, ...row.map((cell) => muster.make("td", {}, cell))));
+    return muster.make("table", {}, head, muster.make("tbody", {}, ...body));
+  },
+
+  tiles(entries) {
+    return muster.make("ul", { className: "tiles" }, ...entries.map(([number, words, href, sort]) => {
+      const inner = [muster.make("strong", { className: sort || "" }, String(number)), words];
+      return muster.make("li", {}, href ? muster.make("a", { href }, ...inner) : muster.make("div", {}, ...inner));
+    }));
+  },
+
+  /** How many are True, False, Unknown and none of these, as a bar and in words. */
+  bar(counts) {
+    const total = STATUSES.reduce((sum, status) => sum + (counts[status] || 0), 0) || 1;
+    const drawing = document.createElementNS(SVG, "svg");
+    drawing.setAttribute("viewBox", `0 0 ${total} 1`);
+    drawing.setAttribute("preserveAspectRatio", "none");
+    drawing.setAttribute("aria-hidden", "true");
+    let x = 0;
+    for (const status of STATUSES) {
+      const part = document.createElementNS(SVG, "rect");
+      part.setAttribute("x", x);
+      part.setAttribute("width", counts[status] || 0);
+      part.setAttribute("height", 1);
+      part.setAttribute("class", status || "none");
+      drawing.append(part);
+      x += counts[status] || 0;
+    }
+    return muster.make("div", { className: "bar" }, drawing);
+  },
+};
+
+const SVG = "http://www.w3.org/2000/svg";
+const STATUSES = ["True", "Unknown", "False", ""];
+const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["pools", "Pools"],
+  ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
+const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD] = Array.from({ length: 10 }, (_, i) => i);
+const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const age = (instant) => {
+  const seconds = Math.round((Date.parse(muster.data.fleet.now) - Date.parse(instant)) / 1000);
+  if (Number.isNaN(seconds)) return "-";
+  const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+  const first = units.findIndex(([size]) => seconds >= size);
+  if (first < 0) return "0s";
+  const [size, unit] = units[first];
+  const [less, small] = units[first + 1] || [1, ""];
+  const rest = Math.floor((seconds % size) / less);
+  return `${Math.floor(seconds / size)}${unit}${rest && small ? rest + small : ""}`;
+};
+
+function counted(rows, key) {
+  const found = new Map();
+  for (const row of rows) {
+    const name = key(row) || "-";
+    if (!found.has(name)) found.set(name, { True: 0, False: 0, Unknown: 0, "": 0 });
+    const counts = found.get(name);
+    counts[STATUSES.includes(row[STATUS]) ? row[STATUS] : ""] += 1;
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function availability(title, groups, column) {
+  const rows = groups.map(([name, counts]) => [
+    name === "-" ? "-" : muster.make("a", { href: `#/clusters?q=${encodeURIComponent(`${column}:${name}`)}` }, name),
+    String(counts.True + counts.False + counts.Unknown + counts[""]), muster.bar(counts),
+    `${counts.True} available, ${counts.Unknown} unknown, ${counts.False} not`,
+  ]);
+  return muster.make("section", {}, muster.make("h3", {}, title), muster.table([column, "clusters", "share", "of them"], rows));
+}
+
+const VIEWS = {
+  ""() {
+    const fleet = muster.data.fleet;
+    const rows = fleet.clusters;
+    const of = (status) => rows.filter((row) => row[STATUS] === status).length;
+    const errors = fleet.findings.filter((one) => one.severity === "error").length;
+    const reasons = new Map();
+    for (const held of fleet.held) reasons.set(held.reason, [...(reasons.get(held.reason) || []), held]);
+    muster.show("Overview",
+      muster.tiles([
+        [rows.length, "clusters", "#/clusters"],
+        [of("True"), "available", "#/clusters?q=status:True", "good"],
+        [of("Unknown"), "unknown", "#/clusters?q=status:Unknown", "doubt"],
+        [of("False"), "not available", "#/clusters?q=status:False", "bad"],
+        [fleet.held.length, "effects held", "#/clusters?q=held:t", "held"],
+        [errors, "errors", "#/findings", errors ? "bad" : ""],
+        [fleet.findings.length - errors, "warnings", "#/findings"],
+      ]),
+      muster.make("p", {}, fleet.next ? `Time alone changes something next at ${fleet.next}.` : "Time alone changes nothing."),
+      reasons.size ? muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, all]) =>
+        muster.make("details", { open: reasons.size < 4 },
+          muster.make("summary", {}, `${plural(all.length, "effect")}: ${reason}`),
+          muster.table(["object", "effect"], all.map((one) => [one.object, one.effect]))))) : null,
+      availability("By region", counted(rows, (row) => row[REGION]), "region"),
+      availability("By set", counted(rows, (row) => row[SET]), "set"));
+  },
+
+  clusters(_, query) {
+    const fleet = muster.data.fleet;
+    const text = (number) => (row) => row[number];
+    const plain = (title, number, width) => ({ title, text: text(number), cell: (row) => row[number] || "-", width });
+    const rows = new Rows([
+      { title: "Name", text: text(NAME), cell: (row) => muster.cluster(row[NAME]), width: "wide" },
+      { title: "Status", text: text(STATUS), cell: (row) => muster.status(row[STATUS]), width: "narrow" },
+      { title: "Since", text: text(SINCE), cell: (row) => (row[SINCE] ? age(row[SINCE]) : "-"), width: "narrow" },
+      plain("Reason", REASON, "wide"), plain("Region", REGION, "narrow"), plain("Set", SET, "narrow"),
+      plain("Accepted", ACCEPTED, "narrow"), plain("Taints", TAINTS, "wide"), plain("Held", HELD, "wide"),
+      plain("Kind", KIND),
+    ], fleet.clusters, "clusters", (value) => {
+      history.replaceState(null, "", value ? `#/clusters?q=${encodeURIComponent(value)}` : "#/clusters");
+    });
+    muster.show("Clusters", rows.element);
+    rows.filter(query.get("q") || "", true);
+  },
+
+  cluster([name]) {
+    const fleet = muster.data.fleet;
+    const row = fleet.clusters.find((one) => one[NAME] === name);
+    if (!row) return muster.show("No such cluster", muster.make("p", {}, `Nothing is known of ${name}.`));
+    const found = muster.read[name];
+    if (!found) {
+      muster.show(name, muster.make("p", {}, "Reading what is known of it …"));
+      return muster.load(`data/clusters/${fleet.details[name]}.js`, "details", () => {
+        if (location.hash === `#/cluster/${encodeURIComponent(name)}`) VIEWS.cluster([name]);
+      });
+    }
+    const facts = [["status", muster.status(row[STATUS])], ["reason", row[REASON] || "-"], ["since", row[SINCE] || "-"],
+      ["region", row[REGION] || "-"], ["set", row[SET] || "-"], ["accepted", row[ACCEPTED]], ["taints", row[TAINTS] || "-"],
+      ["held", row[HELD] || "-"]];
+    const objects = found.objects.map((one) => muster.make("section", {},
+      muster.make("h3", {}, one.id),
+      muster.make("p", { className: "soft" }, ...one.files.flatMap((file, i) => [i ? ", " : "", muster.file(file)])),
+      one.fields.length ? muster.table(["field", "value", "why", "until"], one.fields.map((field) => [
+        muster.make("code", {}, field.field), value(field.value),
+        muster.make("span", {}, muster.make("code", {}, field.rule), field.why ? ` ${field.why}` : ""), field.until,
+      ])) : muster.make("p", { className: "soft" }, "Nothing is decided of it.")));
+    const past = found.history.length ? muster.make("section", {}, muster.make("h3", {}, "History"),
+      muster.table(["when", "what", "commit"], found.history.map((one) => [one.time, one.subject, muster.commit(one.commit)]))) : null;
+    const chosen = (muster.data.placements || []).filter((one) => one.chosen.some((c) => c.cluster === name));
+    muster.show(name, muster.table(facts.map(([title]) => title), [facts.map(([, cell]) => cell)]),
+      chosen.length ? muster.make("p", {}, "Chosen by ", ...chosen.flatMap((one, i) => [i ? ", " : "", placementLink(one)])) : null,
+      past, ...objects);
+    if (!muster.data.placements) muster.load("data/placements.js", "placements", () => muster.route());
+    return undefined;
+  },
+
+  placements: needsPlacements((all) => muster.show("Placements",
+    all.length ? muster.table(["placement", "wanted", "chosen", "satisfied", "reason"], all.map((one) => [
+      placementLink(one), String(one.wanted ?? "all"), String(one.chosen.length), muster.status(one.satisfied), one.reason,
+    ])) : muster.make("p", {}, "There are no Placements."))),
+
+  placement: needsPlacements((all, [namespace, name]) => {
+    const one = all.find((p) => p.namespace === namespace && p.name === name);
+    if (!one) return muster.show("No such Placement");
+    const lines = (choices) => choices.map((c) => [muster.cluster(c.cluster), c.why, c.rank ? String(c.rank) : "-",
+      c.score === null ? "-" : String(c.score)]);
+    const left = one.reasons.reduce((sum, reason) => sum + reason.count, 0);
+    return muster.show(`${namespace}/${name}`,
+      muster.make("p", {}, muster.status(one.satisfied), ` ${one.reason}: ${one.chosen.length} chosen of ${one.wanted ?? "all"} wanted.`),
+      muster.make("h3", {}, "Chosen"), muster.table(["cluster", "why", "rank", "score"], lines(one.chosen)),
+      muster.make("h3", {}, `Not chosen: ${left}`),
+      muster.make("p", {}, ...one.reasons.map((r) => muster.make("span", { className: "tag" }, `${r.rule}: ${r.count}`))),
+      one.left.length < left ? muster.make("p", { className: "soft" }, `The first ${one.left.length} of them:`) : null,
+      muster.table(["cluster", "why not", "rank", "score"], lines(one.left)));
+  }),
+
+  pools() {
+    const pools = muster.data.fleet.pools;
+    muster.show("Pools", ...(pools.length ? pools.map((pool) => muster.make("section", {},
+      muster.make("h3", {}, `${pool.namespace}/${pool.name}`),
+      muster.tiles([[pool.size ?? "-", "wanted"], ...Object.entries(pool.buckets).map(([name, count]) => [count, name])]),
+      pool.note ? muster.make("p", { className: "doubt" }, pool.note) : null,
+      muster.table(["cluster", "bucket", "power", "claim", "why"], pool.clusters.map((c) => [c.name, c.bucket, c.power, c.claim, c.why])),
+      muster.make("h3", {}, "Claims"),
+      muster.table(["claim", "cluster", "state", "since", "lifetime"],
+        pool.claims.map((c) => [c.name, c.cluster || "-", c.state, c.since ? age(c.since) : "-", c.lifetime || "-"])),
+    )) : [muster.make("p", {}, "There are no pools.")]));
+  },
+
+  remedies() {
+    const { remedies, traffic } = muster.data.fleet;
+    const names = (list) => muster.make("span", {}, ...list.flatMap((name, i) => [i ? ", " : "", muster.cluster(name)]));
+    muster.show("Remedies and traffic",
+      muster.table(["remedy", "clusters", "actions", "applied to"],
+        remedies.map((one) => [one.name, one.clusters, one.actions, one.applied.length ? names(one.applied) : "-"])),
+      muster.make("h3", {}, "Traffic"),
+      muster.table(["ingress", "services", "no traffic to"],
+        traffic.map((one) => [`${one.namespace}/${one.name}`, one.services, one.blocked.length ? names(one.blocked) : "-"])));
+  },
+
+  adapters() {
+    const reports = muster.data.fleet.adapters;
+    const names = [...new Set(reports.map((one) => one.adapter))].sort();
+    const objects = new Map();
+    for (const one of reports) {
+      const key = `${one.cluster} ${one.object}`;
+      if (!objects.has(key)) objects.set(key, { ...one, by: {} });
+      objects.get(key).by[one.adapter] = one;
+    }
+    const cell = (one) => (one ? muster.make("span", { title: `observed ${one.observed}, accepted ${one.accepted}` },
+      muster.status(one.available), ` at ${one.generation ?? "-"}${one.accepted === "False" ? ", does not count" : ""}`) : "-");
+    const column = (title, text, draw) => ({ title, text, cell: draw || text });
+    const rows = new Rows([
+      column("Object", (row) => row.object), column("Cluster", (row) => row.cluster, (row) => muster.cluster(row.cluster)),
+      ...names.map((name) => column(name, (row) => (row.by[name] ? `${row.by[name].available}@${row.by[name].generation}` : ""), (row) => cell(row.by[name]))),
+    ], [...objects.values()], "objects", () => {});
+    muster.show("Adapters", muster.make("p", { className: "soft" }, "What each adapter says of each object, and at which generation."), rows.element);
+    rows.filter("", true);
+  },
+
+  findings() {
+    const { findings, links, commit } = muster.data.fleet;
+    muster.show("Findings", findings.length ? muster.table(["severity", "code", "what", "where", "what to do"], findings.map((one) => [
+      muster.make("span", { className: one.severity === "error" ? "bad" : "doubt" }, one.severity), one.code, one.message,
+      one.file ? muster.linked(links && commit && !one.file.includes(":") && links.file, { commit, path: one.file },
+        one.line ? `${one.file}:${one.line}` : one.file) : one.object, one.hint,
+    ])) : muster.make("p", {}, "Nothing is wrong."));
+  },
+};
+
+function needsPlacements(view) {
+  const go = (rest) => {
+    if (muster.data.placements) return view(muster.data.placements, rest);
+    muster.show("Placements", muster.make("p", {}, "Reading …"));
+    return muster.load("data/placements.js", "placements", () => muster.route());
+  };
+  return go;
+}
+
+function placementLink(one) {
+  const href = `#/placement/${encodeURIComponent(one.namespace)}/${encodeURIComponent(one.name)}`;
+  return muster.make("a", { href }, `${one.namespace}/${one.name}`);
+}
+
+function value(tree) {
+  if (tree !== null && typeof tree === "object") {
+    if (typeof tree.status === "string" && Object.values(tree).every((v) => typeof v !== "object")) {
+      return muster.make("span", {}, muster.status(tree.status), ` ${[tree.reason, tree.message].filter(Boolean).join(": ")}`);
+    }
+    return muster.make("pre", {}, JSON.stringify(tree, null, 1));
+  }
+  return STATUSES.includes(tree) && tree ? muster.status(tree) : String(tree);
+}

@@ -1,0 +1,124 @@
+"use strict";
+// A table of many rows: only those in sight are in the document, so that ten thousand scroll and filter like ten.
+
+// eslint-disable-next-line no-unused-vars
+class Rows {
+  static HEIGHT = 35;
+
+  /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), width. `about`: what is counted. */
+  constructor(columns, rows, about, changed) {
+    this.columns = columns;
+    this.about = about;
+    this.changed = changed;
+    this.all = rows.map((row) => ({ row, text: columns.map((c) => c.text(row)).join("\n").toLowerCase() }));
+    this.shown = this.all;
+    this.order = { column: 0, down: false };
+    this.build();
+  }
+
+  build() {
+    const make = muster.make;
+    this.input = make("input", { type: "search", id: "filter", autocomplete: "off", spellcheck: "false" });
+    this.input.setAttribute("aria-describedby", "count");
+    this.input.placeholder = "unknown eu  or  status:Unknown region:eu";
+    this.input.addEventListener("input", () => this.filter(this.input.value));
+    this.count = make("span", { id: "count", className: "soft" });
+    this.count.setAttribute("role", "status");
+    this.body = make("tbody");
+    this.heads = this.columns.map((column, number) => {
+      const button = make("button", { type: "button" }, column.title);
+      button.addEventListener("click", () => this.sort(number));
+      const head = make("th", { scope: "col" }, button);
+      if (column.width) head.classList.add(column.width);
+      return head;
+    });
+    this.table = make("table", {}, make("thead", {}, make("tr", {}, ...this.heads)), this.body);
+    this.box = make("div", { className: "rows", tabIndex: 0 }, this.table);
+    this.box.setAttribute("role", "region");
+    this.box.setAttribute("aria-label", this.about);
+    this.box.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()), { passive: true });
+    this.box.addEventListener("keydown", (event) => this.key(event));
+    this.label = make("label", { htmlFor: "filter" }, "Filter");
+    this.element = make("div", {}, make("div", { className: "filter" }, this.label, this.input, this.count), this.box);
+  }
+
+  /** Words that all have to be there; `column:word` in that column alone, `-word` nowhere. */
+  filter(text, quiet = false) {
+    this.input.value = text;
+    const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => this.test(word));
+    this.shown = this.all.filter((one) => tests.every((test) => test(one)));
+    this.arrange();
+    this.box.scrollTop = 0;
+    this.draw();
+    if (!quiet) this.changed(text);
+  }
+
+  test(word) {
+    if (word.length > 1 && word.startsWith("-")) {
+      const inner = this.test(word.slice(1));
+      return (one) => !inner(one);
+    }
+    const colon = word.indexOf(":");
+    const column = colon > 0 && this.columns.find((c) => c.title.toLowerCase().startsWith(word.slice(0, colon)));
+    if (!column) return (one) => one.text.includes(word);
+    const wanted = word.slice(colon + 1);
+    return (one) => column.text(one.row).toLowerCase().includes(wanted);
+  }
+
+  sort(number) {
+    this.order = { column: number, down: this.order.column === number && !this.order.down };
+    this.arrange();
+    this.draw();
+  }
+
+  arrange() {
+    const { column, down } = this.order;
+    const key = this.columns[column].sort || this.columns[column].text;
+    const sign = down ? -1 : 1;
+    const keyed = this.shown.map((one) => [key(one.row), one]);
+    keyed.sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0));
+    this.shown = keyed.map(([, one]) => one);
+    this.heads.forEach((head, number) => {
+      head.setAttribute("aria-sort", number !== column ? "none" : down ? "descending" : "ascending");
+    });
+    this.count.textContent = `${this.shown.length} of ${this.all.length} ${this.about}`;
+    this.table.setAttribute("aria-rowcount", this.shown.length + 1);
+  }
+
+  draw() {
+    const height = Rows.HEIGHT;
+    const room = Math.ceil((this.box.clientHeight || 800) / height) + 1;
+    const last = Math.max(0, this.shown.length - room);
+    const first = Math.max(0, Math.min(last, Math.floor(this.box.scrollTop / height) - 5));
+    const rows = this.shown.slice(first, first + room + 10);
+    const below = this.shown.length - first - rows.length;
+    this.body.replaceChildren(
+      ...(first ? [this.space(first * height)] : []),
+      ...rows.map((one, number) => this.line(one.row, first + number)),
+      ...(below > 0 ? [this.space(below * height)] : []),
+    );
+  }
+
+  line(row, number) {
+    const line = muster.make("tr", {}, ...this.columns.map((c) => muster.make("td", { title: c.text(row) }, c.cell(row))));
+    line.setAttribute("aria-rowindex", number + 2);
+    return line;
+  }
+
+  space(height) {
+    const cell = muster.make("td", { colSpan: this.columns.length });
+    cell.style.height = `${height}px`;
+    const line = muster.make("tr", { className: "space" }, cell);
+    line.setAttribute("aria-hidden", "true");
+    return line;
+  }
+
+  key(event) {
+    const pages = { PageDown: 1, PageUp: -1 }[event.key];
+    if (event.key === "Home") this.box.scrollTop = 0;
+    else if (event.key === "End") this.box.scrollTop = this.box.scrollHeight;
+    else if (pages) this.box.scrollTop += pages * this.box.clientHeight;
+    else return;
+    event.preventDefault();
+  }
+}

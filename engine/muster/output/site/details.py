@@ -1,0 +1,79 @@
+"""What is known of one cluster, and of one Placement: read by the page when somebody looks at it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from muster.decide.placements.explain import Why, why
+from muster.engine.run import Run
+from muster.fleet.neighbourhoods import homes
+from muster.model.decision import Decision, Path
+from muster.model.ids import ObjectId
+from muster.model.kinds import PLACEMENT, is_cluster
+from muster.model.times import format_time
+from muster.model.tree import Tree, dig
+from muster.output.cells import condition
+
+#: Of the clusters that a Placement does not choose so many are named, with why; of all, reasons are counted.
+_MOST_LEFT_OUT = 500
+
+
+def cluster_details(run: Run) -> Iterator[tuple[str, Tree]]:
+    """Yield each cluster's name with the objects that belong to it: their files, and why each field is as it is."""
+    by_home: dict[str, list[ObjectId]] = {}
+    for id_, home in homes(run.fleet).of.items():
+        by_home.setdefault(home, []).append(id_)
+    lines = _lines(run)
+    for obj in run.fleet.clusters():
+        ids = by_home.get(obj.id.name, [obj.id])
+        ordered = sorted(ids, key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
+        yield obj.id.name, [_object(run, id_, lines.get(id_, ())) for id_ in ordered]
+
+
+def _lines(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
+    """The files in which something is said of each object: file, and the agent's branch it is on."""
+    found: dict[ObjectId, list[tuple[str, str]]] = {}
+    for part in run.fleet.parts:
+        place = (part.source.path, part.source.ref)
+        if place not in (known := found.setdefault(part.id, [])):
+            known.append(place)
+    return found
+
+
+def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]]) -> Tree:
+    decided = run.fleet.decisions(id_)
+    fields = [_field(path, decision) for path, decision in decided.items() if decision.value is not None]
+    return {
+        "id": str(id_),
+        "files": [{"path": path, "ref": ref} for path, ref in sorted(files)],
+        "fields": sorted(fields, key=lambda field: str(field["field"])),
+    }
+
+
+def _field(path: Path, decision: Decision) -> dict[str, Tree]:
+    value, because = decision.value, decision.because
+    return {
+        "field": "".join(f".{step}" if isinstance(step, str) else f"[{', '.join(step)}]" for step in path)[1:],
+        "value": value, "rule": because.rule, "why": because.text,
+        "until": format_time(decision.horizon) if decision.horizon else "",
+    }  # fmt: skip
+
+
+def placement_details(run: Run) -> Iterator[Tree]:
+    """Yield each Placement: which clusters it chooses, and why it does not choose the others."""
+    for obj in run.fleet.of(PLACEMENT):
+        body = run.fleet.whole(obj.id)
+        choices = why(run.fleet, run.now, obj.id)
+        left_out = [one for one in choices if not one.selected]
+        counts = Counter(one.rule for one in left_out)
+        yield {
+            "namespace": obj.id.namespace, "name": obj.id.name, "wanted": dig(obj.spec, "numberOfClusters"),
+            "satisfied": str(condition(body, "PlacementSatisfied").get("status") or ""),
+            "reason": str(condition(body, "PlacementSatisfied").get("reason") or ""),
+            "chosen": [_choice(one) for one in choices if one.selected],
+            "left": [_choice(one) for one in left_out[:_MOST_LEFT_OUT]],
+            "reasons": [{"rule": rule, "count": count} for rule, count in counts.most_common()],
+        }  # fmt: skip
+
+
+def _choice(one: Why) -> Tree:
+    return {"cluster": one.cluster, "why": one.text, "rank": one.rank, "score": one.total if one.scores else None}

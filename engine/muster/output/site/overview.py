@@ -1,0 +1,154 @@
+"""What everybody wants to know first: how the fleet stands, a row for each cluster, and what is shared by many."""
+
+from collections.abc import Iterator, Mapping
+
+from muster.check.waivers import told
+from muster.engine.run import Run
+from muster.fleet.objects import Object
+from muster.fleet.sets import members_told
+from muster.model.ids import ObjectId
+from muster.model.kinds import (
+    ADAPTER_REPORT,
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_POOL,
+    MANAGED_CLUSTER_SET,
+    MULTI_CLUSTER_INGRESS,
+    REMEDY,
+)
+from muster.model.times import format_time
+from muster.model.tree import Tree, dig, mapping_at
+from muster.output import cells
+from muster.output.cells import condition, held_effects, short_label
+
+#: Labels that say where a cluster runs, the first that it has.
+REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+SET = "cluster.open-cluster-management.io/clusterset"
+
+
+def overview(run: Run, title: str) -> Tree:
+    """Return all that is known of the fleet but what is of single clusters and Placements."""
+    return {
+        "title": title,
+        "now": format_time(run.now),
+        "commit": run.commit or "",
+        "next": format_time(run.horizon) if run.horizon else "",
+        "clusters": [_row(run, obj) for obj in run.fleet.clusters()],
+        "held": [
+            {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason}
+            for held in run.fleet.held
+        ],
+        "findings": [
+            {"code": one.code, "severity": one.severity.value, "message": one.message, "file": one.file,
+             "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
+            for one in told(run.findings, run.now)
+        ],
+        "sets": list(_sets(run)),
+        "pools": list(_pools(run)),
+        "remedies": list(_remedies(run)),
+        "traffic": list(_traffic(run)),
+        "adapters": list(_adapters(run)),
+    }  # fmt: skip
+
+
+def _row(run: Run, obj: Object) -> Tree:
+    """A cluster in a line: name, kind, accepted, status, reason, since, region, set, taints, held."""
+    body = run.fleet.whole(obj.id)
+    found = condition(body, obj.kind.headline)
+    labels = mapping_at(body, "metadata", "labels")
+    accepted = cells.accepted(body, run.now) if obj.kind.name == "ManagedCluster" else "yes"
+    region = next((str(labels[name]) for name in REGIONS if labels.get(name)), "")
+    return [
+        obj.id.name, obj.kind.name, accepted, str(found.get("status") or ""), str(found.get("reason") or ""),
+        str(found.get("lastTransitionTime") or ""), region, str(labels.get(SET) or ""),
+        _words(cells.taints(body, run.now)), "; ".join(held_effects(body)),
+    ]  # fmt: skip
+
+
+def _words(cell: str) -> str:
+    return "" if cell == "-" else cell
+
+
+def _sets(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(MANAGED_CLUSTER_SET):
+        members = members_told(condition(run.fleet.whole(obj.id), "ClusterSetEmpty").get("message"))
+        yield {"name": obj.id.name, "members": members}
+
+
+def _pools(run: Run) -> Iterator[Tree]:
+    deployments, claims = _by_pool(run, CLUSTER_DEPLOYMENT.name), _by_pool(run, CLUSTER_CLAIM.name)
+    for obj in run.fleet.of(CLUSTER_POOL):
+        body = run.fleet.whole(obj.id)
+        key = (obj.id.namespace, obj.id.name)
+        yield {
+            "namespace": obj.id.namespace,
+            "name": obj.id.name,
+            "size": obj.spec.get("size"),
+            "buckets": mapping_at(body, "status", "muster", "buckets"),
+            "note": _words(cells.pool_note(body, run.now)),
+            "clusters": [
+                {"name": _name(one), "bucket": dig(one, "status", "muster", "bucket") or "",
+                 "power": dig(one, "status", "powerState") or "", "why": _words(cells.why(one, run.now)),
+                 "claim": dig(one, "spec", "clusterPoolRef", "claimName") or ""}
+                for one in deployments.get(key, ())
+            ],
+            "claims": [
+                {"name": _name(one), "cluster": dig(one, "spec", "namespace") or "",
+                 "state": cells.claim_state(one, run.now), "lifetime": dig(one, "status", "lifetime") or "",
+                 "since": condition(one, "Pending").get("lastTransitionTime") or ""}
+                for one in claims.get(key, ())
+            ],
+        }  # fmt: skip
+
+
+def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
+    found: dict[tuple[str, str], list[Tree]] = {}
+    for body in run.objects:
+        if body["kind"] == kind:
+            ref = mapping_at(body, "spec", "clusterPoolRef")
+            namespace = ref.get("namespace") or dig(body, "metadata", "namespace") or ""
+            pool = ref.get("poolName") or dig(body, "spec", "clusterPoolName")
+            found.setdefault((str(namespace), str(pool)), []).append(body)
+    return found
+
+
+def _remedies(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(REMEDY):
+        yield {
+            "name": obj.id.name, "clusters": cells.affinity(obj.body, run.now),
+            "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": list(_applied(run, obj.id)),
+        }  # fmt: skip
+
+
+def _applied(run: Run, remedy: ObjectId) -> Iterator[str]:
+    """The clusters on which an action is asked for by a Remedy."""
+    for obj in run.fleet.clusters():
+        for path, decision in run.fleet.decisions(obj.id).items():
+            if path[:2] == ("status", "remedyActions") and decision.value and str(remedy) in decision.because.rule:
+                yield obj.id.name
+                break
+
+
+def _traffic(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(MULTI_CLUSTER_INGRESS):
+        body = run.fleet.whole(obj.id)
+        yield {
+            "namespace": obj.id.namespace, "name": obj.id.name, "services": cells.services(body, run.now),
+            "blocked": [str(name) for name in dig(body, "status", "trafficBlockClusters") or ()],
+        }  # fmt: skip
+
+
+def _adapters(run: Run) -> Iterator[Tree]:
+    """The newest report of each adapter on each object: which generation it speaks of, and whether that counts."""
+    for obj in run.fleet.of(ADAPTER_REPORT):
+        body = run.fleet.whole(obj.id)
+        yield {
+            "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),
+            "cluster": obj.id.namespace, "generation": dig(body, "spec", "observed_generation"),
+            "available": cells.available("spec")(body, run.now),
+            "accepted": cells.status("Accepted")(body, run.now), "observed": dig(body, "spec", "observed_time") or "",
+        }  # fmt: skip
+
+
+def _name(body: Tree) -> str:
+    return str(dig(body, "metadata", "name") or "")

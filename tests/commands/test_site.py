@@ -1,0 +1,68 @@
+"""`muster site`: where it writes, and to what it links."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.commands.site import MARKER
+from tests.commands.conftest import Run
+from tests.support.git import Repo, new_repository
+
+NOW = "2026-01-01T00:00:00Z"
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: a}
+spec: {hubAcceptsClient: true}
+"""
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"a.yaml": CLUSTER, "wrong.yaml": CLUSTER.replace("name: a", "name: b").replace("true", "7")})
+    return repo
+
+
+def test_it_writes_a_folder_of_its_own_anew_and_no_other(repo: Repo, tmp_path: Path, muster: Run) -> None:
+    folder = tmp_path / "public" / "fleet"
+    code, out, err = muster("site", folder, "--repo", repo.path, "--now", NOW)
+    assert (code, (folder / MARKER).is_file()) == (0, True), err
+    assert out == f"7 files in {folder}: open {folder / 'index.html'}\n"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    (folder / "data/old.js").touch()
+    assert muster("site", folder, "--repo", repo.path, "--now", NOW)[0] == 0
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert [path.name for path in folder.parent.iterdir()] == ["fleet"]
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("years of work")
+    (tmp_path / "link").symlink_to(folder)
+    for other in ("mine", "link"):
+        code, _, err = muster("site", tmp_path / other, "--repo", repo.path, "--now", NOW)
+        assert (code, "holds something else" in err) == (2, True)
+    assert (tmp_path / "mine/thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("remote", "linked"),
+    [
+        ("git@github.com:org/fleet.git", "https://github.com/org/fleet/blob/{commit}/{path}"),
+        ("https://user:secret@github.com/org/fleet.git", "https://github.com/org/fleet/blob/{commit}/{path}"),
+        (
+            "ssh://git@gitlab.example.com:2222/a/b/fleet.git",
+            "https://gitlab.example.com/a/b/fleet/-/blob/{commit}/{path}",
+        ),
+        ("/srv/fleet.git", None),
+        ("https://git.example.com/fleet", None),
+    ],
+)
+def test_files_are_linked_to_where_the_forge_is_known(
+    repo: Repo, tmp_path: Path, muster: Run, remote: str, linked: str | None
+) -> None:
+    repo.git("remote", "add", "origin", remote)
+    folder = tmp_path / "site"
+    assert muster("site", folder, "--repo", repo.path, "--now", NOW, "--offline")[0] == 0
+    said = (folder / "data/fleet.js").read_text()
+    assert f'"file":"{linked}"' in said if linked else '"links":null' in said
+    assert "secret" not in said

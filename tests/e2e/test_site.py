@@ -1,0 +1,109 @@
+"""The fleet as a page, in a real browser, from the disk: every page is opened, filtered and followed."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from muster.answers.memory import MemorySnapshot
+from muster.commands.cli import run
+from muster.engine.settle import settle
+from muster.output.site.pages import site_files
+from tests.output.site.test_pages import HOSTILE
+from tests.support.browser import needs_chromium, opened
+from tests.support.example import NOON
+from tests.support.terminal import example_in
+
+pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+PAGES = ("", "clusters", "cluster/prod-eu-1", "placements", "placement/shop/web", "pools", "remedies", "adapters",
+         "findings")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = example_in(tmp_path_factory.mktemp("example"))
+    repo.commit({"clusters/hostile.yaml": HOSTILE})
+    folder = tmp_path_factory.mktemp("site") / "fleet"
+    assert run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z"]) == 0
+    return folder
+
+
+@pytest.fixture
+def page(folder: Path) -> Iterator[Page]:
+    with opened(folder) as page:
+        yield page
+
+
+def test_every_page_can_be_opened_and_is_accessible(page: Page) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for path in PAGES:
+            page.evaluate("path => { location.hash = `#/${path}`; }", path)
+            expect(page.locator("main h2")).not_to_be_empty()
+            expect(page.locator("main")).not_to_contain_text("Reading")
+            found = Axe().run(page, options={"preload": False})
+            assert found.violations_count == 0, (path, scheme, found.generate_report())
+
+
+def test_clusters_are_filtered_sorted_and_followed(page: Page) -> None:
+    page.get_by_role("link", name="Clusters", exact=True).click()
+    rows = page.locator("tbody tr:not(.space)")
+    page.keyboard.press("/")
+    page.keyboard.type("status:unknown region:eu -stage")
+    expect(page.locator("#count")).to_have_text("5 of 18 clusters")
+    assert "q=status" in page.url, "what is filtered can be linked to"
+    page.reload()
+    expect(rows).to_have_count(5)
+    page.get_by_role("button", name="Name").click()
+    expect(rows.first).to_contain_text("prod-eu-3")
+    rows.first.get_by_role("link").click()
+    expect(page.locator("h2")).to_have_text("prod-eu-3")
+    expect(page.locator("main")).to_contain_text("ConditionPolicy/managed-cluster-available#lease-expired")
+    expect(page.locator("main")).to_contain_text("clusters/eu/prod-eu-3/cluster.yaml")
+
+
+def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
+    page.get_by_role("link", name=re.compile("unknown$")).click()
+    expect(page.locator("#filter")).to_have_value("status:Unknown")
+    page.go_back()
+    page.get_by_role("link", name="eu", exact=True).click()
+    expect(page.locator("#filter")).to_have_value("region:eu")
+
+
+def test_a_placement_names_those_it_did_not_choose_and_why(page: Page) -> None:
+    page.get_by_role("link", name="Placements").click()
+    page.get_by_role("link", name="shop/web").click()
+    expect(page.locator("main")).to_contain_text("its taint cluster.open-cluster-management.io/unavailable:NoSelect")
+
+
+def test_hostile_names_are_text(page: Page) -> None:
+    page.evaluate("location.hash = '#/cluster/hostile'")
+    expect(page.locator("main")).to_contain_text("onerror=alert(1)")
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(tmp_path: Path) -> None:
+    texts = {
+        f"clusters/{number}.yaml": "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+        f"metadata: {{name: c{number:04}, labels: {{region: r{number % 7}}}}}\nspec: {{hubAcceptsClient: true}}\n"
+        for number in range(1000)
+    }
+    many = settle(MemorySnapshot(texts), NOON).last
+    for path, data in site_files(many, "many", None, {}):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    with opened(tmp_path) as page:
+        page.evaluate("location.hash = '#/clusters'")
+        rows = page.locator("tbody tr:not(.space)")
+        expect(page.locator("#count")).to_have_text("1000 of 1000 clusters")
+        assert rows.count() < 60
+        page.locator(".rows").focus()
+        page.keyboard.press("End")
+        expect(rows.last).to_contain_text("c0999")
+        page.locator("#filter").fill("region:r3 c07")
+        expect(page.locator("#count")).to_have_text(re.compile(r"^14 of"))
+        rows.first.get_by_role("link").click()
+        expect(page.locator("h2")).to_have_text(re.compile("^c07"))
