@@ -323,7 +323,7 @@ def main() -> None:
     if asked.engine:
         _engine(*asked.engine)
         return
-    with tempfile.TemporaryDirectory(prefix="muster-agents-") as folder:
+    with tempfile.TemporaryDirectory(prefix="muster-agents-", ignore_cleanup_errors=True) as folder:
         print(f"{asked.clusters} agents, leases of {asked.lease} s, a relay that commits every {asked.every:g} s")
         print(measure(Path(folder), asked.clusters, asked.lease, asked.seconds, asked.every).text())
 

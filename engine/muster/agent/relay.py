@@ -27,7 +27,8 @@ from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import fetch, fetch_ref, push_ref, remote_tip
 from muster.gitio.relayed import COMMIT, folder_of, relayed_clusters
 from muster.gitio.repository import Repository, ref_tip
-from muster.gitio.rootref import NOTHING, Standing, files_of
+from muster.gitio.rootref import NOTHING, Standing
+from muster.gitio.trees import raw_entries
 from muster.model.agentref import RELAYS, is_cluster_name
 from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
 
@@ -55,6 +56,7 @@ class Relay:
     limit_seconds: float = 30.0
     _sent: dict[str, str] | None = None  # the id of what was sent of each cluster
     _theirs: str | None = None  # where the relay's branch of the remote points, as far as is known
+    _first: dict[str, str] | None = None  # the folder of each cluster in the branch as it was at the start
     _length: int = 0  # commits of the branch
     _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
     _waiting: set[str] = field(default_factory=set)
@@ -62,6 +64,9 @@ class Relay:
     _over: dict[str, str] = field(default_factory=dict)
     _told: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
 
     @property
     def ref(self) -> str:
@@ -77,12 +82,9 @@ class Relay:
     def look(self, cluster: str) -> Standing:
         """What is known of a cluster that speaks over HTTP; the `commit` is a name of it."""
         with self._lock:
-            files = self._posted.get(cluster)
-        if files is None:
-            tree = dict(self._said()).get(cluster)
-            files = {} if tree is None else {p: c for p, c in files_of(self.repository, tree).items() if p != COMMIT}
-            with self._lock:
-                files = self._posted.setdefault(cluster, files)
+            if cluster not in self._posted:
+                self._posted[cluster] = self._before(cluster)
+            files = self._posted[cluster]
         return Standing(name_of(files), files) if files else NOTHING
 
     def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> Standing | Moved:
@@ -137,11 +139,7 @@ class Relay:
             yield cluster, ("", [removed(folder_of(cluster))])
         self._had = set(tips)
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
-        objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
-        try:
-            yield from self._of_branches(objects, moved)
-        finally:
-            objects.close()
+        yield from self._of_branches(moved)
         second = int(self.clock().timestamp())
         stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
         for cluster, files in posted.items():
@@ -150,12 +148,12 @@ class Relay:
             lines += [written(f"{folder}/{path}", content) for path, content in sorted(files.items()) if path != COMMIT]
             yield cluster, (f"http {second}", lines)
 
-    def _of_branches(self, objects: Objects, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
+    def _of_branches(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
-        skipped = AgentFiles(objects, refs, self.limits).skipped
+        skipped = AgentFiles(self._objects, refs, self.limits).skipped
         over = {skip.ref.removeprefix("agents/"): skip.detail for skip in skipped if not skip.path}
         self._over = {cluster: why for cluster, why in self._over.items() if cluster not in moved} | over
-        for (cluster, commit), answer in zip(moved.items(), objects.read(list(moved.values())), strict=True):
+        for (cluster, commit), answer in zip(moved.items(), self._objects.read(list(moved.values())), strict=True):
             if isinstance(answer, UnreadableError) or cluster in over or not (tree := _TREE.match(answer.content)):
                 continue
             folder = folder_of(cluster)
@@ -196,6 +194,13 @@ class Relay:
         named = ((name.removeprefix(_AGENTS), commit) for commit, _, name in found)
         return {cluster: commit for cluster, commit in named if is_cluster_name(cluster)}
 
+    def _before(self, cluster: str) -> Mapping[str, bytes]:
+        """What was said of a cluster when the relay started. After that it is in memory."""
+        if self._first is None:
+            self._first = dict(self._said())
+        tree = self._first.get(cluster)
+        return {} if tree is None else dict(_files(self._objects, tree))
+
     def _said(self) -> tuple[tuple[str, str], ...]:
         base = ref_tip(self.repository, self.ref)
         return () if base is None else relayed_clusters(self.repository, base)
@@ -212,14 +217,23 @@ class Relay:
             said = self._said()
             if said:
                 self._length = int(self.repository.git.output("rev-list", "--count", self.ref))
-            objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
-            try:
-                answers = list(objects.read([f"{tree}:{COMMIT}" for _, tree in said]))
-            finally:
-                objects.close()
+            answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in said])
             pairs = zip(said, answers, strict=True)
             self._sent = {cluster: _id(self.repository, answer) for (cluster, _), answer in pairs}
         return self._sent
+
+
+def _files(objects: Objects, tree: str, folder: str = "") -> Iterator[tuple[str, bytes]]:
+    """The files below a folder of the relay's own, all of which are small."""
+    (answer,) = objects.read([tree])
+    if isinstance(answer, UnreadableError):
+        return
+    for mode, name, oid in raw_entries(answer.content, len(tree) // 2):
+        path = folder + name.decode("utf-8", "surrogateescape")
+        if mode == b"40000":
+            yield from _files(objects, oid, f"{path}/")
+        elif path != COMMIT:
+            yield path, objects.blob(oid)
 
 
 def name_of(files: Mapping[str, bytes]) -> str:
