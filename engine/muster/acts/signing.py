@@ -17,6 +17,7 @@ from muster.engine.checking import check_snapshot
 from muster.fleet.approvals import CERTIFICATE, DECIDED, denied, is_approved, issued, request_digest
 from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
@@ -118,4 +119,5 @@ def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
     own = {**mapping_at(body, "status", "muster")}
     own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), "signed": request_digest(obj)}
     status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}
-    return in_order({**body, "status": status})
+    metadata = {**body["metadata"], "labels": {CLUSTER_NAME: cluster_of(obj)}}
+    return in_order({**body, "metadata": metadata, "status": status})

@@ -70,13 +70,14 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
     ),
     "hearing": (((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),),
+    "identity": ((CLUSTERS, (_CONDITIONS,)),),
     "departures": (((FLEET,), (REMOVED,)),),
     "silence": (),  # what it decides again, "kept" has decided
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
     "first day": (),  # without it nothing is decided
     "wishes": (),
     "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
-    "requests": (((CSR,), (DECIDED, CERTIFICATE)),),
+    "requests": (((CSR,), (DECIDED, CERTIFICATE, ("metadata", "labels"))),),
     "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
     "taints": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),),
     "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),

@@ -12,14 +12,17 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.fleet.approvals import CERTIFICATE, DECIDED, WORDS, is_approved, is_denied, issued, request_digest, word_of
 from muster.fleet.faults import each
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import OF_CONDITIONS, OF_SPEC, Because, Decision
+from muster.model.decision import OF_CONDITIONS, OF_ITSELF, OF_SPEC, Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import CSR
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree
 
 _BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
+_WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the request is there no more")
 _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
 
 
@@ -36,10 +39,12 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | 
             entry["denied"] = True
         certificate = issued(obj, view.previous.get(obj.id))
         approved = is_approved({**view.reported(obj.id), **view.conditions(obj.id)})
-        if certificate and approved and certificate != dig(obj.body, *CERTIFICATE):
+        if certificate and approved:
             entry["signed"] = request_digest(obj)
             yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
         if entry:
             yield Decision(obj.id, DECIDED, entry, _BECAUSE)
+        if (entry or view.decisions(obj.id)) and (cluster := cluster_of(obj)):
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_NAME: cluster}, _WHOSE)
 
     yield from each(view.of(CSR), bound)

@@ -39,6 +39,7 @@ from muster.model.kinds import (
     ADAPTER_REPORT,
     CLUSTER_TAINT_POLICY,
     CONDITION_POLICY,
+    CSR,
     DISRUPTION_BUDGET,
     FLEET,
     PULSE_POLICY,
@@ -187,7 +188,10 @@ def _files(
         if id_ in standing:
             continue
         default = default_home(id_)
-        by_file[path, ref].add(where.of.get(id_) or names.get(default, default))
+        home_there = where.of.get(id_) or names.get(default, default)
+        by_file[path, ref].add(home_there)
+        if CSR.has(id_) and id_ not in where.of:  # a word about a request that is not there: it may come back elsewhere
+            found[home_there].names.add(str(id_))
         if ref:
             cluster = cluster_of(ref)
             by_file[path, ref].add(names.get(cluster, cluster))

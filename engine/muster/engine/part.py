@@ -22,7 +22,7 @@ from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, is_cluster, kind_of
+from muster.model.kinds import ALL, CSR, is_cluster, kind_of
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Snapshot
 from muster.model.tree import Tree
@@ -115,8 +115,11 @@ class Part(Generic[A]):
         if self.reach is Reach.NEAR:
             shared, context = self.state.names_of_shared(), {file.path for file in self.state.context()}
             mine = frozenset(home for home in mine if home not in shared and not groups.get(home, {home}) & shared)
-            strangers = {part.source.path for part in fleet.parts if home_of[part.id] not in mine} - context
-            if strangers & self.touched.labels:
+            elsewhere = [part for part in fleet.parts if home_of[part.id] not in mine]
+            strangers = {part.source.path for part in elsewhere} - context
+            # A word about a request is the cluster's as long as that is there, and nobody's when it has gone.
+            orphans = any(CSR.has(part.id) and not part.source.ref for part in elsewhere)
+            if orphans or strangers & self.touched.labels:
                 self.reach = Reach.WIDE
                 return frozenset(self.state.whole())
         names = {name for home in mine for name in groups.get(home, {home})}

@@ -15,7 +15,7 @@ from muster.fleet.reports import remembered
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
-from muster.model.tree import dig
+from muster.model.tree import dig, mapping_at
 
 
 def cluster_of(obj: Object) -> str:
@@ -58,6 +58,8 @@ def _home(view: View, id_: ObjectId) -> str:
     """The cluster to which an object belongs; of one that exists in derived files only, by its namespace."""
     obj = view.objects.get(id_)
     if obj is None:
+        if CSR.has(id_):  # its derived part names its cluster, too
+            return str(mapping_at(view.before(id_, "metadata", "labels")).get(CLUSTER_NAME, ""))
         return id_.name if is_cluster(id_) else id_.namespace
     if obj.kind is LEASE:
         return leased_cluster(obj) or id_.namespace
