@@ -1,8 +1,9 @@
 """Where an agent keeps its key, its request and its certificate: a folder of its own, one file for each identity.
 
 `agent.pem` is what the agent is known by: certificate, key and the request that led to it, in one file that is replaced
-as a whole, as kubelet's `kubelet-client-current.pem` is. `next.pem` is a key and its request that wait for an answer.
-The folder is the user's alone, and so are the files (0600): whoever has the key is the agent.
+as a whole, as kubelet's `kubelet-client-current.pem` is. `next.pem` is a key and its request that wait for an answer,
+`before.pem` the certificate before the current one: what was signed with its key is the agent's own word still. The
+folder is the user's alone, and so are the files (0600): whoever has the key is the agent.
 """
 
 import base64
@@ -17,12 +18,13 @@ from typing import Final
 from cryptography import x509
 
 from muster.identity.errors import IdentityError
-from muster.identity.request import Request
+from muster.identity.request import Request, public_bytes
 from muster.model.private import is_ours
 
-CURRENT, NEXT = "agent.pem", "next.pem"
+CURRENT, NEXT, BEFORE = "agent.pem", "next.pem", "before.pem"
 _BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
-_KEY, _REQUEST, _MANIFEST = "PRIVATE KEY", "CERTIFICATE REQUEST", "MUSTER MANIFEST"
+_CERTIFICATE, _KEY = "CERTIFICATE", "PRIVATE KEY"
+_REQUEST, _MANIFEST = "CERTIFICATE REQUEST", "MUSTER MANIFEST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,15 @@ class Store:
     def current(self) -> Identity | None:
         """What the agent is known by; None where it has no certificate yet. IdentityError where it cannot be read."""
         found = self._read(CURRENT)
-        return identity_of(_request(found), found.get("CERTIFICATE", b"")) if found else None
+        return identity_of(_request(found), found.get(_CERTIFICATE, b"")) if found else None
+
+    def hands(self) -> frozenset[bytes]:
+        """The keys, as `public_bytes` gives them, of the current certificate and of the one before."""
+        pems = (self._read(name).get(_CERTIFICATE) for name in (CURRENT, BEFORE))
+        try:
+            return frozenset(public_bytes(x509.load_pem_x509_certificate(pem).public_key()) for pem in pems if pem)
+        except ValueError as error:
+            raise IdentityError(f"a certificate in {self.folder} cannot be read: {error}") from error
 
     def waiting(self) -> Request | None:
         """The request that waits for an answer."""
@@ -79,6 +89,8 @@ class Store:
 
     def become(self, identity: Identity) -> None:
         """Be known by this from now on; what was waited for is here."""
+        if before := self._read(CURRENT).get(_CERTIFICATE):
+            self._write(BEFORE, before)
         self._write(CURRENT, identity.pem + _text(identity.request))
         self._remove(NEXT)
 

@@ -1,0 +1,69 @@
+"""Signatures of commits: git and ssh-keygen say the same of them as we do."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from muster.identity.request import Request, new_request, public_bytes
+from muster.identity.signature import sealed, signing_key
+from tests.support.git import Repo, new_repository
+
+
+@pytest.fixture(scope="module")
+def request_() -> Request:
+    return new_request("c1")
+
+
+def key_of(request: Request) -> bytes:
+    return public_bytes(x509.load_pem_x509_csr(request.pem).public_key())
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_git_verifies_what_we_sign(tmp_path: Path, request_: Request, object_format: str) -> None:
+    repo = new_repository(tmp_path / "repo", object_format=object_format)
+    commit = repo.commit({"a.yaml": "a: 1\n"}, "Beat\n\ngpgsig is a word here")
+    raw = repo.git_bytes("cat-file", "commit", commit)
+    signed = sealed(raw, request_.key)
+    assert signing_key(signed) == key_of(request_)
+    assert signing_key(raw) is None
+    made = repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=signed).strip()
+    key = tmp_path / "key"
+    key.write_bytes(request_.key)
+    key.chmod(0o600)
+    public = subprocess.run(["ssh-keygen", "-y", "-f", str(key)], capture_output=True, text=True, check=True).stdout
+    allowed = tmp_path / "allowed"
+    allowed.write_text(f'c1 namespaces="git",valid-after="20250101",valid-before="20270101" {public}')
+    verify = ("-c", f"gpg.ssh.allowedSignersFile={allowed}", "-c", "gpg.format=ssh", "verify-commit")
+    repo.git(*verify, made)
+    allowed.write_text(f'c1 namespaces="git",valid-before="20250101" {public}')
+    with pytest.raises(AssertionError):
+        repo.git(*verify, made)
+
+
+def signed_by_git(repo: Repo, tmp_path: Path, kind: str) -> bytes:
+    key = tmp_path / kind
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(key)], check=True)
+    repo.write("b.yaml", kind)
+    repo.git("add", ".")
+    repo.git("-c", "gpg.format=ssh", "-c", f"user.signingKey={key}", "commit", "--quiet", "-S", "-m", "Beat")
+    return repo.git_bytes("cat-file", "commit", "HEAD")
+
+
+def test_we_verify_what_git_signs_and_nothing_that_was_changed_since(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "repo")
+    for kind in ("ed25519", "ecdsa"):
+        commit = signed_by_git(repo, tmp_path, kind)
+        assert signing_key(commit) is not None
+        for old, new in (
+            (b"Beat", b"beat"),
+            (b"ada@", b"eve@"),
+            (b"tree ", b"tree 0"),
+            (b"\n U1NIU0lH", b"\n V1NIU0lH"),
+        ):
+            assert old in commit
+            assert signing_key(commit.replace(old, new, 1)) is None
+        head, _, rest = commit.partition(b"\n\n")
+        assert signing_key(head + b"\ngpgsig x\n\n" + rest) is None  # two signatures
+    assert signing_key(signed_by_git(repo, tmp_path, "rsa")) is None  # no agent of ours has such a key
