@@ -11,7 +11,7 @@ from muster.acts.reconcile import reconcile
 from muster.acts.signing import Signed, sign
 from muster.gitio.repository import open_repository
 from muster.identity.authority import Authority, load_authority
-from muster.identity.request import new_request
+from muster.identity.request import Request, new_request
 from muster.model.tree import Tree
 from tests.support.authority import new_authority
 from tests.support.git import Repo, clone, new_repository
@@ -30,17 +30,22 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), timedelta(hours=1), NOW)
 
 
-def request(name: str, *, renewal: bool = True, **spec: Tree) -> str:
-    """A request of an agent of c1; one that the policy approves where it is a renewal."""
-    made = new_request("c1")
+def manifest(name: str, cluster: str, made: Request, **spec: Tree) -> str:
+    """A request of an agent, as it is sent."""
     body = {
         "request": base64.b64encode(made.pem).decode(), "signerName": "kubernetes.io/kube-apiserver-client",
-        "usages": ["client auth"], **({"username": made.user} if renewal else {}), **spec,
+        "usages": ["client auth"], **spec,
     }  # fmt: skip
     return yaml.safe_dump({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
-        "metadata": {"name": name, "labels": {"open-cluster-management.io/cluster-name": "c1"}}, "spec": body,
+        "metadata": {"name": name, "labels": {"open-cluster-management.io/cluster-name": cluster}}, "spec": body,
     })  # fmt: skip
+
+
+def request(name: str, *, renewal: bool = True, **spec: Tree) -> str:
+    """A request of an agent of c1; one that the policy approves where it is a renewal."""
+    made = new_request("c1")
+    return manifest(name, "c1", made, **({"username": made.user} if renewal else {}), **spec)
 
 
 def decided(repo: Repo) -> None:

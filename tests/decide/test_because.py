@@ -15,7 +15,7 @@ from tests.support.fuzzing import corpus, lay_over
 from tests.support.mutations import Broken, Files, Mutator
 
 #: Stages that only tell others something, or whose outcomes no fleet below has.
-SILENT = {"wishes", "departures", "pool clusters"}
+SILENT = {"wishes", "departures", "pool clusters", "identity"}
 
 
 #: What the example fleet does not have: a cluster without a set that is being removed, with an add-on and a node pool;

@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 
 import muster
+from muster.fleet.agents import admitted
+from muster.fleet.leases import CLUSTER_NAME
+from muster.model.kinds import ALL
+from muster.model.snapshot import Identity
+from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree
 from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
@@ -326,3 +331,37 @@ def test_a_ref_dated_ahead_shadows_nobody_and_is_told(repo: Repo) -> None:
     run = muster.evaluate(repo.path, NOW, "HEAD")
     assert [found.code for found in run.findings] == ["MUS122"]
     assert "other/agents/a" in f"{run.findings[0].file}{run.findings[0].message}"
+
+
+USER = "system:open-cluster-management:c1:me"
+
+
+def said(kind: str, name: str, namespace: str = "", **sections: Tree) -> Part:
+    """What the agent of c1 says of an object."""
+    known = {one.name: one for one in ALL}[kind]
+    body = {"apiVersion": known.api_version, "kind": kind, "metadata": {"name": name, "labels": {CLUSTER_NAME: "c1"}}}
+    source = SourceFile(f"{name}.yaml", "", lambda: b"", "agents/c1")
+    return Part(known.id(name, namespace), known.versions[0], {**body, **sections}, Layer.INPUT, source)
+
+
+@pytest.mark.parametrize(
+    ("user", "named", "counts"),
+    [(USER, USER, True), (USER, None, True), (USER, f"{USER}2", False), ("", None, True), ("", USER, False)],
+)
+def test_where_agents_sign_a_request_is_of_who_signed_it(user: str, named: str | None, counts: bool) -> None:
+    spec = {"request": "aGVsbG8=", **({} if named is None else {"username": named})}
+    found = admitted([said("CertificateSigningRequest", "c1-a", spec=spec)], {"c1": Identity(user)})
+    assert len(found.parts) == counts
+    assert [one.code for one in found.findings] == ([] if counts else ["MUS106"])
+
+
+def test_a_stranger_may_say_that_his_cluster_is_there_and_nothing_else() -> None:
+    parts = [
+        said("ManagedCluster", "c1", spec={"leaseDurationSeconds": 60}, status={"conditions": []}),
+        said("Lease", "managed-cluster-lease", "c1", spec={"renewTime": "2026-01-01T00:00:00Z"}),
+        said("AdapterReport", "dns", "c1", spec={}),
+    ]
+    for identities in ({}, {"c1": Identity("", "NotSigned", "it is not")}):
+        (left,) = admitted(parts, identities).parts
+        assert set(left.body) == {"apiVersion", "kind", "metadata", "spec"}
+    assert len(admitted(parts, {"c1": Identity(USER)}).parts) == len(admitted(parts).parts) == 3

@@ -32,6 +32,7 @@ from muster.model.kinds import (
     kind_of,
 )
 from muster.model.published import Memory
+from muster.model.snapshot import Identity
 from muster.policy.budgets import Budget, budgets_of
 from muster.policy.in_force import InForce
 from muster.policy.ruled import Ruled
@@ -68,9 +69,10 @@ class Context:
     """What a run holds for all of its objects.
 
     `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
-    anything yet. `speaking` and `unheard`: see `muster.fleet.hearing`. `faulty`: the objects on which muster itself
-    fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a budget holds.
-    `uses_adapters`: whether any kind requires one, or any has reported. `wishes`: what is asked for on clusters;
+    anything yet. `speaking`, `unheard` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on which
+    muster itself fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a
+    budget holds. `uses_adapters`: whether any kind requires one, or any has reported. `wishes`: what is asked for on
+    clusters;
     `disrupted`: those on which anything disruptive is, wherever they are decided. `stated`: what the clusters of pools
     say.
     """
@@ -82,6 +84,7 @@ class Context:
     fresh: bool
     speaking: frozenset[str]
     unheard: frozenset[str]
+    identities: Mapping[str, Identity] | None
     published: Memory
     faulty: frozenset[ObjectId | None]
     withheld: frozenset[ObjectId]
@@ -104,6 +107,7 @@ class Context:
             fresh=not (fleet.derived_paths or fleet.beyond.derived),
             speaking=fleet.speaking,
             unheard=fleet.unheard,
+            identities=fleet.identities,
             published=fleet.published,
             faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
             withheld=frozenset(held.object for held in held_removals(fleet)),

@@ -225,7 +225,12 @@ def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
 
 def tips_of(asked: Asked) -> list[Tree]:
     """The agents' refs as they were heard."""
-    return [[ref.name, ref.commit, list(ref.refused), ref.unread] for ref in asked.refs]
+    return [[ref.name, ref.commit, list(ref.refused), _behind(ref), ref.unread] for ref in asked.refs]
+
+
+def _behind(ref: "AgentRef") -> Tree:
+    known = ref.identity
+    return None if known is None else [known.user, known.reason, known.doubt]
 
 
 def _had_unread(before: Mapping[str, Tree], spoke: "Iterable[AgentRef]") -> bool:

@@ -40,7 +40,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.model.published import Memory
-from muster.model.snapshot import Agents, Snapshot
+from muster.model.snapshot import Agents, Identity, Snapshot
 from muster.model.source import SourceFile
 from muster.model.times import earliest
 from muster.policy.compiling import compile_policies
@@ -90,13 +90,14 @@ class Common:
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Some neighbourhoods, by the names that they are thought to go by: their files, which of their clusters' agents
-    could be heard, and what went out of their pulses before."""
+    could be heard and who is behind them, and what went out of their pulses before."""
 
     common: Common
     names: tuple[str, ...]
     files: tuple[Piece, ...]
     present: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
+    identities: Mapping[str, Identity] | None = None
     published: Memory = field(default_factory=dict)
 
 
@@ -298,7 +299,7 @@ class Values(Snapshot):
     def __init__(self, shard: Shard) -> None:
         self._files = sorted((*shard.common.files, *shard.files), key=lambda file: (file.ref, file.path))
         self.commit = shard.common.commit
-        self.agents = Agents(shard.present, shard.common.asked, shard.gone)
+        self.agents = Agents(shard.present, shard.common.asked, shard.gone, identities=shard.identities)
 
     @cached_property
     def past(self) -> "_Unasked":

@@ -160,10 +160,12 @@ class _Sharded:
 
     def _shard(self, names: Sequence[str]) -> Shard:
         agents = self.question.heard.agents
+        known = agents.identities
+        behind = None if known is None else {name: known[name] for name in names if name in known}
         memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
         return Shard(
             self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
-            agents.present.intersection(names), agents.gone.intersection(names), memory,
+            agents.present.intersection(names), agents.gone.intersection(names), behind, memory,
         )  # fmt: skip
 
     # -- deciding the shards

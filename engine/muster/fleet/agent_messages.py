@@ -7,7 +7,7 @@ from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.findings import finding, finding_of, path_text
 from muster.model.ids import ObjectId
-from muster.model.snapshot import Withheld
+from muster.model.snapshot import Identity, Withheld
 from muster.model.source import Part, Place
 
 
@@ -119,6 +119,14 @@ def agents_withheld(withheld: Withheld, clusters: Sequence[str]) -> Finding:
     kept = f"; nothing is decided about the clusters that it speaks for: {names}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
     return finding("MUS512", message + kept, hint=hint)
+
+
+def not_received(id_: ObjectId, doubted: Identity) -> Finding:
+    """A cluster whose agent's last word does not count, because it is not known to be the agent's."""
+    before = "what it said before counts until its lease runs out" if doubted.user else "nothing of it counts"
+    message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"
+    hint = "let its agent run with --identity, and accept its request for a certificate if it has none"
+    return finding("MUS513", message, hint=hint, object_=id_)
 
 
 def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:

@@ -16,8 +16,11 @@ from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
+from muster.model.snapshot import Identity
 from muster.model.source import Part
 from muster.model.tree import Tree, mapping_at
+
+_STRANGER = Identity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,13 @@ class Admitted:
     asked: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
 
 
-def admitted(parts: Iterable[Part]) -> Admitted:
-    """Judge the input parts of a snapshot: people's all count, agents' as far as they are their own."""
+def admitted(parts: Iterable[Part], identities: Mapping[str, Identity] | None = None) -> Admitted:
+    """Judge the input parts of a snapshot: people's all count, agents' as far as they are their own.
+
+    `identities` has who is behind each cluster's words, where agents have to sign: of those of whom nobody knows it
+    counts what a stranger may say, that the cluster is there and wants a certificate. In whose name a request is made
+    is then no matter of what it says.
+    """
     everything = list(parts)
     declared: dict[ObjectId, list[Tree]] = defaultdict(list)
     for part in everything:
@@ -49,11 +57,35 @@ def admitted(parts: Iterable[Part]) -> Admitted:
         if reason := _foreign(part, cluster) or _taken(part, cluster, named):
             found.findings.append(messages.refused_agent_part(part, reason))
             continue
+        if identities is not None:
+            user = identities.get(cluster, _STRANGER).user
+            stranger = part if user else _of_stranger(part)
+            if stranger is None:
+                continue  # that it does not count is said once for all of the ref
+            part = stranger
+            if reason := _of_another(part, user):
+                found.findings.append(messages.refused_agent_part(part, reason))
+                continue
         left = cut(part, cluster, declared.get(part.id, ()))
         found.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
         found.asked.setdefault(part.id, {}).update(left.labels)
         found.parts.append(replace(part, body=left.body))
     return found
+
+
+def _of_stranger(part: Part) -> Part | None:
+    """What counts of a part of which nobody knows who wrote it."""
+    if kind_of(part.id) in CLUSTERS and "spec" in part.body:
+        return replace(part, body={name: value for name, value in part.body.items() if name != "status"})
+    return part if kind_of(part.id) is CSR else None
+
+
+def _of_another(part: Part, user: str) -> str:
+    """Why a request is not whose it says it is; empty where it is, or says nothing of that."""
+    named = mapping_at(part.body, "spec").get("username") if kind_of(part.id) is CSR else None
+    if named is None or named == user:
+        return ""
+    return f"it is made in the name of {named!r}, and signed by {user or 'nobody who is known'}"
 
 
 def _foreign(part: Part, cluster: str) -> str:

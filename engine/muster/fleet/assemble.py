@@ -46,7 +46,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     """
     reading = read(snapshot)
     previous, derived_paths = _previous(reading)
-    inputs = admitted(part for part in reading.parts if part.layer is Layer.INPUT)
+    written = (part for part in reading.parts if part.layer is Layer.INPUT)
+    inputs = admitted(written, snapshot.agents.identities)
     grouped = _grouped(inputs.parts)
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
     removed = removed_before(previous)

@@ -13,13 +13,27 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from muster.fleet import agent_messages as messages
-from muster.fleet.acceptance import ACCEPTED_ON
+from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
+from muster.fleet.approvals import CERTIFICATE, is_denied
+from muster.fleet.approvals import denied as is_put_out
 from muster.fleet.fleet import AnyFleet, Fleet
-from muster.fleet.leases import leased_cluster
+from muster.fleet.leases import CLUSTER_NAME, leased_cluster
+from muster.fleet.objects import by_type
 from muster.model.agentref import cluster_of
+from muster.model.finding import Finding
 from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, NODE_POOL, kind_of
+from muster.model.kinds import (
+    ADAPTER_REPORT,
+    CLUSTER_DEPLOYMENT,
+    CLUSTERS,
+    CSR,
+    LEASE,
+    MANAGED_CLUSTER,
+    NODE_POOL,
+    kind_of,
+)
 from muster.model.snapshot import Agents
+from muster.model.tree import mapping_at, mappings_at
 
 #: Where a cluster's derived part names the ref that it speaks through.
 AGENT_REF = ("status", "muster", "agentRef")
@@ -51,6 +65,7 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     if unheard:
         found.append(messages.agents_unheard(sorted(unheard)))
     found.extend(messages.agents_withheld(one, sorted(one.clusters & withheld)) for one in agents.withheld)
+    found.extend(_doubted(fleet, agents, known))
     unheard |= withheld
     return replace(
         fleet,
@@ -60,9 +75,39 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
-        broken=fleet.broken | set(_dependent(fleet, unheard)),
+        identities=agents.identities,
+        broken=fleet.broken.union(_dependent(fleet, unheard), _certified(fleet, agents)),
         findings=(*fleet.findings, *found),
     )
+
+
+def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:
+    """The clusters that are let in, and whose agents' last words are not received."""
+    for id_ in known if agents.identities else ():
+        doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
+        obj = fleet.objects.get(id_)
+        if (
+            doubted is not None
+            and doubted.reason
+            and obj is not None
+            and (obj.kind is not MANAGED_CLUSTER or is_accepted(obj))
+        ):
+            yield messages.not_received(id_, doubted)
+
+
+def _certified(fleet: Fleet, agents: Agents) -> Iterable[ObjectId]:
+    """The requests whose certificates stand, of clusters for which a stranger speaks: that he leaves them out, or
+    replaces them, ends no certificate. People's no does."""
+    strangers = {name for name, behind in (agents.identities or {}).items() if not behind.user}
+    if not strangers:
+        return
+    people = (part for part in fleet.parts if CSR.has(part.id) and not part.source.ref)
+    denied = {part.id for part in people if is_denied(by_type(mappings_at(part.body, "status", "conditions")))}
+    for id_ in fleet.previous:
+        if CSR.has(id_) and id_ not in denied and fleet.before(id_, *CERTIFICATE):
+            cluster = mapping_at(fleet.before(id_, "metadata", "labels")).get(CLUSTER_NAME)
+            if cluster in strangers and not is_put_out(fleet.objects, fleet.previous, str(cluster)):
+                yield id_
 
 
 def recorded_agents(fleet: Fleet) -> frozenset[str]:

@@ -83,7 +83,7 @@ class Settings:
     @property
     def certificates_required(self) -> bool:
         """Whether a cluster joins only with a signed certificate."""
-        return bool(self.get("agents", "certificates") == "required")
+        return "required" in (self.get("agents", "certificates"), self.get("agents", "signing"))
 
     @property
     def reconciled(self) -> bool:

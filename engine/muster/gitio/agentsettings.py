@@ -45,11 +45,13 @@ class FurtherRemote:
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """How much an agent's ref may hold, the further repositories, and the relays with what they may speak for."""
+    """How much an agent's ref may hold, the further repositories, and the relays with what they may speak for; whether
+    what agents say has to be `signed`."""
 
     limits: AgentLimits = DEFAULT_LIMITS
     remotes: tuple[FurtherRemote, ...] = ()
     relays: Mapping[str, Mandate] = field(default_factory=dict)
+    signed: bool = False
 
     def given(self, ref: str) -> Mandate | None:
         """What the further repository is given from which a ref comes; None for a ref of another origin."""
@@ -74,7 +76,8 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
     relays = {
         str(entry["name"]): _mandate(entry) for entry in mappings_at(said, "relays") if is_name(str(entry.get("name")))
     }
-    return AgentSettings(limits, tuple(remotes[name] for name in sorted(remotes)), relays)
+    further = tuple(remotes[name] for name in sorted(remotes))
+    return AgentSettings(limits, further, relays, said.get("signing") == "required")
 
 
 def is_name(name: str) -> bool:

@@ -11,7 +11,7 @@ A repository without remotes is the place where agents push, and what it has is 
 import os
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -53,7 +53,8 @@ def here(repository: Repository, revision: str = "HEAD") -> Heard:
     settings = agent_settings(repository, revision)
     refs = agent_refs(repository, settings=settings)
     asked = not remotes(repository) and not settings.remotes
-    return Heard(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    heard = Heard(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    return _identified(repository, heard, settings, revision)
 
 
 def listen(
@@ -77,7 +78,19 @@ def listen(
     """
     settings = agent_settings(repository, revision)
     with asking(repository, settings, lasting=lasting) as answers:
-        return _listen(repository, settings, recorded, first, limit_seconds, answers)
+        heard = _listen(repository, settings, recorded, first, limit_seconds, answers)
+    return _identified(repository, heard, settings, revision)
+
+
+def _identified(repository: Repository, heard: Heard, settings: AgentSettings, revision: str) -> Heard:
+    """What was heard, with who is behind it where that matters."""
+    if not settings.signed:
+        return heard
+    from muster.gitio.identities import identified
+
+    refs = identified(repository, heard.refs, revision, datetime.now(UTC))
+    known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
+    return replace(heard, refs=refs, agents=replace(heard.agents, identities=known))
 
 
 def _listen(

@@ -46,14 +46,29 @@ class Replaceable(Protocol):
         """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more."""
 
 
+class Seal(Protocol):
+    """The hand of whoever replaces a ref: signs its commits, and knows them again."""
+
+    def sealed(self, commit: bytes) -> bytes:
+        """Return the text of a commit with a signature in it; the text itself where there is nothing to sign with."""
+
+    def vouches(self, commit: bytes) -> bool:
+        """Whether a commit bears this hand's signature."""
+
+
 @dataclass(frozen=True, slots=True)
 class RootRef:
-    """A ref by its full name: of the repository or, through it, of a remote. Satisfies `Replaceable`."""
+    """A ref by its full name: of the repository or, through it, of a remote. Satisfies `Replaceable`.
+
+    With a `seal` its commits are signed, and what others left there is not taken over: whoever signs a commit vouches
+    for all that is in it.
+    """
 
     repository: Repository
     name: str
     remote: str | None = None
     limit_seconds: float = LIMIT_SECONDS
+    seal: Seal | None = None
 
     def look(self, known: Standing = NOTHING) -> Standing:
         """As `Replaceable` has it."""
@@ -68,11 +83,17 @@ class RootRef:
             return known
         if self.remote is not None:
             tip = fetch_ref(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
+        if self.seal is not None and not self.seal.vouches(self.repository.git.output("cat-file", "commit", tip)):
+            return Standing(tip, {})
         return Standing(tip, files_of(self.repository, tip))
 
     def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
         """As `Replaceable` has it."""
         commit = build_commit(self.repository, files, message, None)
+        if self.seal is not None:
+            text = self.seal.sealed(self.repository.git.output("cat-file", "commit", commit))
+            made = self.repository.git.output("hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
+            commit = made.decode().strip()
         done: Committed | Pushed | Moved | Rejected
         if self.remote is None:
             done = swap_ref(self.repository, self.name, commit, standing.commit, reason="muster: renew")

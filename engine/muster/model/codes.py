@@ -273,6 +273,12 @@ _TABLE = (
     Code("MUS511", _W, "agent's ref is gone",
          "The cluster spoke through a ref of its own at the last run, and where agents push there are others and not "
          "this one. That is silence: the cluster's lease and reports are not there any more."),
+    Code("MUS513", _W, "not known to be its agent's",
+         "The Fleet asks for signed reports (`spec.agents.signing: required`), and the newest commit on the ref of the "
+         "cluster's agent is not signed with the key of a certificate that stands for it: there is no signature, or a "
+         "stranger's; the certificate expired, was revoked or replaced; or an older commit was put back. It counts as "
+         "not received: what was received before stands until the lease runs out, and the condition "
+         "AgentIdentityVerified says why. Of an agent that has no certificate yet, its request for one counts."),
     Code("MUS520", _E, "derived part too large",
          "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "
          "one file, or nested more deeply, so the next run could not read it. The object keeps its last derived state, "

@@ -41,6 +41,20 @@ DEFAULT_LIMITS: Final = AgentLimits()
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Who is behind what is read of an agent's ref, where agents have to sign.
+
+    `user` signed what is read; empty where nobody did, of whom a certificate stands: then only a stranger's words
+    count. `reason` and `doubt` say what is wrong with what the ref points at, in a word and a sentence; both are empty
+    where that is what is read. Where something is, and there is a `user`, what was received before is read.
+    """
+
+    user: str = ""
+    reason: str = ""
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Withheld:
     """A further repository that agents push to and that could not be asked, `why`, and the `clusters` that it speaks
     for."""
@@ -57,7 +71,8 @@ class Agents:
     `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
     agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
     refs are known to be gone. What holds more than `limits` does not count. Of what is `withheld` nothing is known:
-    nothing is decided about those clusters, and the others have not to wait for it.
+    nothing is decided about those clusters, and the others have not to wait for it. `identities` has who is behind each
+    ref by cluster; None where agents need not sign.
     """
 
     present: frozenset[str] = frozenset()
@@ -65,6 +80,7 @@ class Agents:
     gone: frozenset[str] = frozenset()
     limits: AgentLimits = DEFAULT_LIMITS
     withheld: tuple[Withheld, ...] = ()
+    identities: Mapping[str, Identity] | None = None
 
     @property
     def unknown(self) -> frozenset[str]:

@@ -1,0 +1,40 @@
+"""Whether it is known who is behind what an agent says, where agents have to sign (`Fleet.spec.agents.signing`).
+
+Who that is was found where refs are read (`muster.gitio.identities`), and what is not known to be an agent's was not
+received: of that its lease tells in time. Here it is said, of every cluster that is let in and speaks through a ref.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.decide.context import Context
+from muster.decide.transitions import condition
+from muster.fleet.acceptance import is_accepted
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.model.decision import OF_ITSELF, Because, Decision
+from muster.model.finding import Finding
+from muster.model.kinds import CLUSTERS, MANAGED_CLUSTER
+
+VERIFIED = "AgentIdentityVerified"
+_BECAUSE = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide the condition `AgentIdentityVerified`."""
+    identities = context.identities
+    if identities is None:
+        return
+
+    def judged(obj: Object) -> Iterator[Decision]:
+        known = identities.get(obj.id.name)
+        if known is None or (obj.kind is MANAGED_CLUSTER and not is_accepted(obj)):
+            return
+        status, reason = ("False", known.reason) if known.reason else ("True", "SignatureVerified")
+        message = f"Not received: {known.doubt}." if known.reason else f"What its agent says is signed by {known.user}."
+        before = view.conditions_before(obj.id).get(VERIFIED)
+        decided = condition(before, status=status, reason=reason, message=message, now=now)
+        yield Decision(obj.id, ("status", "conditions", (VERIFIED,)), decided, _BECAUSE)
+
+    yield from each(view.of(*CLUSTERS), judged)

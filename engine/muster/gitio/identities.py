@@ -1,0 +1,169 @@
+"""Who is behind what agents say: their commits are signed with the keys of certificates that stand in the repository.
+
+What is not signed so was not received. So of each ref the newest commit that was, is what is read: it is kept as
+`refs/muster/verified/<cluster>`, and what it holds goes on counting until the lease runs out, as if the agent had said
+nothing since. It is also how an older commit that is put back is known: by what was received after it. A clone that has
+just been made knows nothing of that.
+
+A certificate vouches for a commit that is dated within its life and arrives within it, too: whoever has the key of one
+that expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
+does not stand any more; a commit that was received before then does not count from then on either.
+"""
+
+import base64
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from muster.gitio.agents import AgentRef
+from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.objects import Objects
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.repository import Repository
+from muster.identity.errors import IdentityError, require_library
+from muster.model.kinds import CSR
+from muster.model.locations import FOLDER
+from muster.model.snapshot import Identity
+from muster.model.times import format_time
+
+if TYPE_CHECKING:
+    from muster.identity.certificate import Issued
+
+#: Where the commits are kept that were received last.
+VERIFIED: Final = "refs/muster/verified/"
+_CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
+_DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
+
+
+def identified(
+    repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
+) -> tuple[AgentRef, ...]:
+    """Return the refs with who is behind them, each at the commit that is read of it.
+
+    The certificates are those of a revision. `present`: the clock on the wall, for what arrives now. RepositoryError
+    where signatures cannot be checked on this machine.
+    """
+    try:
+        require_library()
+    except IdentityError as error:
+        raise RepositoryError("the Fleet asks for signed reports, which cannot be checked here", str(error)) from error
+    issued, known = issued_at(repository, revision), _received(repository)
+    speaking = [ref for ref in refs if ref.cluster and ref.commit and not ref.refused]
+    texts = _texts(repository, {*(ref.commit for ref in speaking), *known.values()})
+    found, moved = list[AgentRef](), dict[str, str]()
+    for ref in refs:
+        if ref not in speaking:
+            found.append(ref)
+            continue
+        before = known.get(ref.cluster, "")
+        judged = _judged(ref, before, texts, issued.get(ref.cluster, ()), present)
+        if judged.identity and judged.identity.user and not judged.identity.reason and ref.commit != before:
+            moved[ref.cluster] = ref.commit
+        found.append(judged)
+    _remember(repository, moved)
+    return tuple(found)
+
+
+def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
+    """The certificates of agents that stand under `derived/` at a revision, by cluster."""
+    from muster.identity.certificate import issued_of
+
+    done = repository.git.run(
+        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "^ +certificate: ", revision,
+        "--", f"{FOLDER}{CSR.plural}",
+    )  # fmt: skip
+    found: defaultdict[str, list[Issued]] = defaultdict(list)
+    for text in _CERTIFICATE.findall(done.stdout):
+        try:
+            one = issued_of(base64.b64decode(text, validate=True))
+        except ValueError:
+            continue
+        if one is not None:
+            found[one.cluster].append(one)
+    return found
+
+
+def _judged(
+    ref: AgentRef, before: str, texts: Mapping[str, bytes], issued: Sequence["Issued"], present: datetime
+) -> AgentRef:
+    user, reason, doubt = _whose(texts.get(ref.commit, b""), issued)
+    if user and ref.commit == before:
+        return replace(ref, identity=Identity(user))  # it was received in time
+    dated, received = _date(texts.get(ref.commit, b"")), _date(texts.get(before, b""))
+    if user and dated is not None:
+        end = max(one.end for one in issued if one.user == user and one.begin <= dated <= one.end)
+        if dated > present + _SKEW:
+            reason, doubt = "DatedAhead", "its newest commit is dated ahead"
+        elif end <= present:
+            reason, doubt = (
+                "CertificateExpired",
+                f"its newest commit came after its certificate ended at {format_time(end)}",
+            )
+        elif received is not None and dated < received:
+            reason, doubt = "Replayed", "an older commit was put back in the place of a newer one"
+        else:
+            return replace(ref, identity=Identity(user))
+    last, *_ = _whose(texts.get(before, b""), issued) if before else ("",)
+    if last:
+        return replace(ref, commit=before, tip=ref.commit, identity=Identity(last, reason, doubt))
+    return replace(ref, identity=Identity("", reason, doubt))
+
+
+def _whose(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
+    """Who signed a commit, of whom a certificate of the time stands; why nobody did, in a word and a sentence."""
+    key, dated = _key(text), _date(text)
+    if key is None or dated is None:
+        return "", "NotSigned", "its newest commit bears no signature, or one that is not good"
+    mine = [one for one in issued if one.key == key]
+    if not mine:
+        whose = "no certificate of this agent stands for it: it is a stranger's, or was revoked or replaced"
+        return "", "UnknownKey", f"its newest commit is signed with another key, and {whose}"
+    fits = [one for one in mine if one.begin <= dated <= one.end]
+    if not fits:
+        life = f"{format_time(mine[0].begin)} to {format_time(mine[0].end)}"
+        return "", "CertificateExpired", f"its newest commit is not dated within its certificate's life, {life}"
+    return fits[0].user, "", ""
+
+
+@lru_cache(maxsize=1 << 15)
+def _key(text: bytes) -> bytes | None:
+    from muster.identity.signature import signing_key
+
+    return signing_key(text)
+
+
+def _date(text: bytes) -> datetime | None:
+    found = _DATE.search(text.partition(b"\n\n")[0])
+    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+
+
+def _texts(repository: Repository, commits: set[str]) -> dict[str, bytes]:
+    """The commits by their ids; what is none is left out."""
+    ordered = sorted(commits)
+    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        answers = list(objects.read(ordered))
+    finally:
+        objects.close()
+    pairs = zip(ordered, answers, strict=True)
+    return {oid: one.content for oid, one in pairs if not isinstance(one, UnreadableError) and one.kind == "commit"}
+
+
+def _received(repository: Repository) -> dict[str, str]:
+    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", VERIFIED)
+    lines = (line.partition(" ") for line in os.fsdecode(listing).splitlines())
+    return {name.removeprefix(VERIFIED): oid for oid, _, name in lines}
+
+
+def _remember(repository: Repository, moved: Mapping[str, str]) -> None:
+    """Keep what was received now. Where that cannot be written, the next run judges anew."""
+    if moved:
+        lines = "".join(f"update {VERIFIED}{cluster}\0{oid}\0\0" for cluster, oid in sorted(moved.items()))
+        repository.git.run("-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z", stdin=os.fsencode(lines))

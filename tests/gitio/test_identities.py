@@ -1,0 +1,139 @@
+"""Who is behind what agents' refs hold: real commits, signed and not, and certificates that stand in a real tree."""
+
+import base64
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.gitio.agents import agent_refs
+from muster.gitio.hearing import here
+from muster.gitio.identities import VERIFIED, identified
+from muster.gitio.repository import Repository, open_repository
+from muster.identity.authority import Approved, Authority, load_authority
+from muster.identity.request import Request, new_request
+from muster.identity.signature import sealed
+from muster.model.snapshot import Identity
+from tests.support.authority import new_authority
+from tests.support.git import Repo, new_repository
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+REF = "refs/heads/agents/c1"
+FLEET = {
+    "fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f},"
+    " spec: {agents: {signing: required}}}\n"
+}
+
+
+@dataclass
+class Hub:
+    """A repository in which certificates stand, and to which agents push."""
+
+    repo: Repo
+    authority: Authority
+    issued: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def repository(self) -> Repository:
+        return open_repository(self.repo.path, self.repo.environ)
+
+    def agent(self, name: str, cluster: str = "c1", begin: datetime = NOW) -> Request:
+        """An agent whose certificate stands, for an hour."""
+        request = new_request(cluster)
+        pem = self.authority.sign(Approved(request.pem, request.user, [], ["client auth"]), begin)
+        body = {"kind": "CertificateSigningRequest", "status": {"certificate": base64.b64encode(pem).decode()}}
+        self.issued[f"derived/certificatesigningrequests/{name}.yaml"] = yaml.safe_dump(body, width=10**6)
+        return request
+
+    def push(self, by: Request | None, text: str, date: datetime = NOW) -> str:
+        """Put a commit on the ref, signed by somebody or nobody."""
+        commit = self.repo.commit_to(REF, {"lease.yaml": text}, date=date.isoformat())
+        if by is not None:
+            raw = sealed(self.repo.git_bytes("cat-file", "commit", commit), by.key)
+            commit = self.repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw).strip()
+            self.repo.git("update-ref", REF, commit)
+        return commit
+
+    def read(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, Identity]:
+        """What is read of the ref, and who is behind it."""
+        self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
+        self.repo.commit({**FLEET, **self.issued})
+        refs = agent_refs(self.repository, present=present)
+        (ref,) = identified(self.repository, refs, "HEAD", present)
+        assert ref.identity is not None
+        return ref.commit, ref.identity
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), HOUR, NOW)
+
+
+@pytest.fixture
+def hub(authority: Authority, tmp_path: Path) -> Hub:
+    return Hub(new_repository(tmp_path / "hub"), authority)
+
+
+def test_what_the_agent_signed_is_received_and_goes_on_counting_when_others_write_over_it(hub: Hub) -> None:
+    agent, stranger = hub.agent("a"), new_request("c1")
+    other = hub.agent("b", cluster="c2")
+    good = hub.push(agent, "one")
+    assert hub.read() == (good, Identity(agent.user))
+    assert hub.repo.tip(f"{VERIFIED}c1") == good
+    for by, reason in ((None, "NotSigned"), (stranger, "UnknownKey"), (other, "UnknownKey")):
+        hub.push(by, "two")
+        commit, behind = hub.read()
+        assert (commit, behind.user, behind.reason) == (good, agent.user, reason)
+    better = hub.push(agent, "three", NOW + timedelta(seconds=30))
+    assert hub.read() == (better, Identity(agent.user))
+
+
+def test_an_older_commit_that_is_put_back_is_not_received(hub: Hub) -> None:
+    agent = hub.agent("a")
+    old = hub.push(agent, "one")
+    assert hub.read()[0] == old
+    new = hub.push(agent, "two", NOW + timedelta(seconds=10))
+    assert hub.read()[0] == new
+    hub.repo.git("update-ref", REF, old)
+    commit, behind = hub.read()
+    assert (commit, behind.user, behind.reason) == (new, agent.user, "Replayed")
+
+
+def test_a_certificate_vouches_within_its_life_and_what_it_vouched_for_stays(hub: Hub) -> None:
+    agent = hub.agent("a")
+    received = hub.push(agent, "one")
+    assert hub.read()[0] == received
+    late = NOW + HOUR + timedelta(seconds=1)
+    assert hub.read(late) == (received, Identity(agent.user))  # it came in time: now its lease tells
+    for dated in (NOW + timedelta(minutes=30), late):  # also where it is dated back
+        hub.push(agent, f"at {dated}", dated)
+        commit, behind = hub.read(late + timedelta(seconds=1))
+        assert (commit, behind.user, behind.reason) == (received, agent.user, "CertificateExpired")
+    hub.push(agent, "early", NOW - HOUR)
+    assert hub.read()[1].reason == "CertificateExpired"
+    hub.push(agent, "ahead", NOW + timedelta(minutes=20))
+    assert hub.read()[1].reason == "DatedAhead"
+
+
+def test_what_was_signed_with_a_revoked_certificate_does_not_count_any_more(hub: Hub) -> None:
+    agent = hub.agent("a")
+    hub.push(agent, "one")
+    assert hub.read()[1].user
+    hub.issued.clear()
+    commit, behind = hub.read()
+    assert (commit, behind.user, behind.reason) == (hub.repo.tip(REF), "", "UnknownKey")  # as of a stranger
+
+
+def test_of_a_stranger_it_is_known_that_he_is_one_where_anybody_asks(hub: Hub) -> None:
+    hub.agent("a")
+    unsigned = hub.push(None, "one")
+    commit, behind = hub.read()
+    assert (commit, behind.user, behind.reason) == (unsigned, "", "NotSigned")
+    known = here(hub.repository).agents.identities
+    assert known is not None
+    assert known["c1"] == behind
+    hub.repo.commit({"fleet.yaml": FLEET["fleet.yaml"].replace("required", "optional")})
+    assert here(hub.repository).agents.identities is None
