@@ -131,8 +131,18 @@ class Heart:
 
     def _beat(self, *, patient: bool) -> str:
         view = self._look_at_hub()
-        trouble = self.rotation.go_on(view.answers, self.now()) if self.rotation is not None else ""
+        trouble = self._rotated(view)
         return f"{self._told(view, patient=patient)}{trouble and '; '}{trouble}"
+
+    def _rotated(self, view: View) -> str:
+        """Go on with the certificate; return what is in the way. Who signs from now on looks first what is there."""
+        if self.rotation is None:
+            return ""
+        stranger = self.rotation.current is None
+        trouble = self.rotation.go_on(view.answers, self.now())
+        if stranger and self.rotation.current is not None:
+            self._standing = None
+        return trouble
 
     def _told(self, view: View, *, patient: bool) -> str:
         if not view.accepted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.push import scratch_repository
-from muster.gitio.rootref import NOTHING, RootRef, Standing
+from muster.gitio.rootref import NOTHING, RootRef, Seal, Standing
 from muster.model.agentref import agent_ref
 
 
@@ -26,6 +26,7 @@ class OwnRef:
     cluster: str
     limit_seconds: float
     environ: Mapping[str, str] = field(repr=False)
+    seal: Seal | None = None
 
     @property
     def ref(self) -> str:
@@ -54,4 +55,4 @@ class OwnRef:
     @contextmanager
     def _exchange(self) -> Iterator[RootRef]:
         with scratch_repository(self.environ, self.remote, limit_seconds=self.limit_seconds) as scratch:
-            yield RootRef(scratch, self.ref, self.remote, self.limit_seconds)
+            yield RootRef(scratch, self.ref, self.remote, self.limit_seconds, self.seal)

@@ -13,7 +13,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository
 from muster.gitio.retry import attempts, jittered
-from muster.gitio.rootref import RootRef, update
+from muster.gitio.rootref import RootRef, Seal, update
 from muster.model.agentref import agent_ref
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, NODE_POOL
@@ -96,14 +96,16 @@ def send(
     report: Tree,
     remote: str | None,
     sleep: Callable[[float], None] = time.sleep,
+    seal: Seal | None = None,
 ) -> str:
-    """Put a report on the cluster's agent ref, on a remote or here, and return the commit. RepositoryError where the
-    remote does not take it or others keep being faster."""
+    """Put a report on the cluster's agent ref, on a remote or here, and return the commit, signed with the `seal`.
+
+    RepositoryError where the remote does not take it or others keep being faster."""
     ref = agent_ref(cluster)
     path, text = f"reports/{report['metadata']['name']}.yaml", file_text(report)
     delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
     done = update(
-        RootRef(repository, ref, remote),
+        RootRef(repository, ref, remote, seal=seal),
         lambda standing: {**standing.files, path: text.encode()},
         f"Report {path}\n",
         attempts=attempts(delays, sleep),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.outcome import say
+from muster.commands.sealing import identity_option, seal_of
 from muster.commands.stopping import until_stopped
 from muster.model.agentref import is_cluster_name
 from muster.model.kinds import BY_NAME, CLUSTERS
@@ -52,6 +53,7 @@ class Seconds(click.ParamType[float]):
               help="The kind of its object.")  # fmt: skip
 @click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
               help="The condition that is reported.")  # fmt: skip
+@identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
 @click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Report to this file, alone.")
 @click.option("--command", "command_", metavar="COMMAND",
@@ -72,7 +74,7 @@ class Seconds(click.ParamType[float]):
     "--instance", metavar="NAME", help="Who this is; must differ between instances.  [default: the host's name]"
 )
 def command(
-    cluster: str, kind: str, type_: str, remote: str | None, file: Path | None,
+    cluster: str, kind: str, type_: str, identity: Path | None, remote: str | None, file: Path | None,
     command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
     probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
     lease_duration: int, instance: str | None,
@@ -100,7 +102,7 @@ def command(
         Bounded(_probe(command_, http, tcp, dns, dns_server, probe_timeout), probe_timeout),
         detect_period,
         Thresholds(detect_failure_threshold, detect_success_threshold),
-        _reporter(Subject(BY_NAME[kind], cluster, type_), remote, file, lease_duration, instance),
+        _reporter(Subject(BY_NAME[kind], cluster, type_), remote, file, lease_duration, instance, identity),
         _say,
     )
     stop = Event()
@@ -140,8 +142,9 @@ def _probe(
 
 
 def _reporter(
-    subject: "Subject", remote: str | None, file: Path | None, lease_seconds: int, instance: str | None
-) -> "Reporter":
+    subject: "Subject", remote: str | None, file: Path | None, lease_seconds: int, instance: str | None,
+    identity: Path | None,
+) -> "Reporter":  # fmt: skip
     from muster.agent.election import RENEWALS
     from muster.agent.own_ref import OwnRef
     from muster.agent.reporters import FileReporter, RefReporter
@@ -152,7 +155,7 @@ def _reporter(
     if file is not None:
         return FileReporter(file, subject, lease_seconds / RENEWALS)
     assert remote is not None
-    ref = OwnRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ)
+    ref = OwnRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ, seal_of(identity))
     return RefReporter(ref, subject, instance or socket.gethostname(), lease_seconds)
 
 

@@ -1,5 +1,6 @@
 """`muster export`: what others need of the fleet: a load balancer, or a live hub."""
 
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -88,6 +89,28 @@ def objects(
     else:
         sys.stdout.write(yaml_stream(bodies))
     return report(told_of(run))
+
+
+@command.command(name="allowed-signers")
+@options.repo_option
+@options.rev_option
+def allowed_signers(repo: Path, rev: str | None) -> int:
+    """Print whose signatures count on agents' branches, as git verify-commit reads them.
+
+    One line for each certificate that stands in the repository, for gpg.ssh.allowedSignersFile.
+    """
+    from muster.gitio.identities import issued_at
+    from muster.gitio.repository import open_repository
+    from muster.identity.errors import IdentityError, require_library
+
+    try:
+        require_library()
+    except IdentityError as error:
+        raise click.UsageError(f"{error}.") from error
+    issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
+    for one in sorted(one for known in issued.values() for one in known):
+        click.echo(one.allowed_signer())
+    return 0
 
 
 def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from muster.agent.own_ref import OwnRef
     from muster.agent.relayed_ref import RelayedRef
     from muster.agent.rotation import Rotation
+    from muster.identity.seal import AgentSeal
 
 _LIMIT_SECONDS = 30.0
 _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
@@ -48,6 +49,8 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
               help="Send this CertificateSigningRequest along.")  # fmt: skip
 @click.option("--identity", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Ask for a certificate, keep it and its key here, and ask anew in time.")  # fmt: skip
+@click.option("--sign", "signs", is_flag=True,
+              help="Sign what is pushed with it, and keep nothing on the branch that is not signed so.")  # fmt: skip
 @click.option("--signer", default="kubernetes.io/kube-apiserver-client", show_default=True, metavar="NAME",
               help="Whom to ask for it.")  # fmt: skip
 @click.option("--certificate-lifetime", type=click.IntRange(min=600), metavar="SECONDS",
@@ -61,7 +64,7 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
 @click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str, kubeconfig: Path | None,
-    api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None, signer: str,
+    api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None, signs: bool, signer: str,
     certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report how it is, on the branch agents/NAME.
@@ -80,7 +83,9 @@ def command(
         raise click.UsageError("--identity needs --remote: a relay answers no requests for certificates.")
     server, status = _server(kubeconfig, api_server), _mapping(status_file)
     rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
-    ref, view = _hub(cluster, remote, relay, token_file, branch, rotation)
+    if signs and rotation is None:
+        raise click.UsageError("--sign needs --identity.")
+    ref, view = _hub(cluster, remote, relay, token_file, branch, rotation, _seal(rotation) if signs else None)
     heart = Heart(
         ref, socket.gethostname(),
         partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
@@ -122,7 +127,7 @@ def _go_on(heart: "Heart", cluster: str) -> None:
 
 def _hub(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str,
-    rotation: "Rotation | None",
+    rotation: "Rotation | None", seal: "AgentSeal | None",
 ) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":  # fmt: skip
     """Where the cluster's word goes, and what tells what the hub says of it."""
     from muster.agent.hub import Hub
@@ -135,7 +140,13 @@ def _hub(
         return relayed, relayed.view
     where = absolute_remote(remote or "")
     hub = Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS, rotation.names if rotation else tuple)
-    return OwnRef(where, cluster, _LIMIT_SECONDS, os.environ), hub.look
+    return OwnRef(where, cluster, _LIMIT_SECONDS, os.environ, seal), hub.look
+
+
+def _seal(rotation: "Rotation | None") -> "AgentSeal | None":
+    from muster.identity.seal import AgentSeal
+
+    return AgentSeal(rotation.store) if rotation else None
 
 
 def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":

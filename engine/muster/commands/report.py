@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from muster.commands import options
+from muster.commands.sealing import identity_option, seal_of
 from muster.model.tree import Tree, dig, read_json
 
 
@@ -43,12 +44,14 @@ class ConditionType(click.ParamType[object]):
 @click.option("--job", type=click.File("r"), metavar="FILE",
               help="Conclude Available from this Kubernetes Job (JSON or YAML); - is standard input.")  # fmt: skip
 @click.option("--data", metavar="JSON", help="Whatever else the adapter has to say, as a JSON object.")
+@identity_option
 @click.option("--remote", default="origin", show_default=True, help="The remote to push to: a name, a URL or a path.")
 @click.option("--local", is_flag=True, help="Write the ref of this repository, and push nothing.")
 @click.option("--even-unknown", is_flag=True, help="Send a report whose Available is Unknown, too.")
 def command(
     repo: Path, now: datetime, adapter: str, cluster: str | None, target: str | None, observed_generation: int | None,
-    event: Any, conditions: tuple[Any, ...], job: Any, data: str | None, remote: str, local: bool, even_unknown: bool,
+    event: Any, conditions: tuple[Any, ...], job: Any, data: str | None, identity: Path | None, remote: str,
+    local: bool, even_unknown: bool,
 ) -> int:  # fmt: skip
     """Report on an object as one of its adapters, by pushing to the agent ref of its cluster.
 
@@ -81,27 +84,28 @@ def command(
     if local:
         from muster.gitio.repository import open_repository
 
-        commit = send(open_repository(repo, os.environ), cluster, body, None)
+        commit = send(open_repository(repo, os.environ), cluster, body, None, seal=seal_of(identity))
     else:
-        commit = _pushed(repo, cluster, body, remote)
+        commit = _pushed(repo, cluster, body, remote, identity)
     click.echo(f"{commit[:12]} {adapter} reported on {id_} at generation {generation}")
     return 0
 
 
-def _pushed(repo: Path, cluster: str, body: Tree, remote: str) -> str:
+def _pushed(repo: Path, cluster: str, body: Tree, remote: str, identity: Path | None) -> str:
     """Push from the repository where there is one, else from one that is made for it."""
     from muster.agent.reporting import send
     from muster.gitio.errors import RepositoryError
     from muster.gitio.push import absolute_remote, scratch_repository
     from muster.gitio.repository import open_repository
 
+    seal = seal_of(identity)
     try:
         repository = open_repository(repo, os.environ)
     except RepositoryError:
         where = absolute_remote(remote)
         with scratch_repository(os.environ, where) as scratch:
-            return send(scratch, cluster, body, where)
-    return send(repository, cluster, body, remote)
+            return send(scratch, cluster, body, where, seal=seal)
+    return send(repository, cluster, body, remote, seal=seal)
 
 
 def _target(target: str | None, cluster: str | None, asked: Tree) -> tuple[Any, str]:

@@ -1,0 +1,179 @@
+"""Signed reports, the whole way: a bare repository, an agent with its certificate, a hub, a person, and somebody who
+can push to the agent's branch and has no key. In real time: what arrives is judged by the clock on the wall."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.agent.health import Availability
+from muster.agent.heartbeat import Heart
+from muster.agent.hub import Hub, View
+from muster.agent.own_ref import OwnRef
+from muster.agent.rotation import Rotation
+from muster.identity.seal import AgentSeal
+from muster.identity.store import Store
+from muster.model.times import format_time
+from tests.agent.test_heartbeat import hub
+from tests.commands.conftest import Run, muster
+from tests.support.authority import new_authority
+from tests.support.git import Repo, clone
+
+__all__ = ["hub", "muster"]  # fixtures
+REF = "refs/heads/agents/edge"
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {agents: {signing: required}}
+"""
+REPORT = (
+    "report", "--adapter", "dns", "--cluster", "edge", "--observed-generation", "1", "--condition", "Available=True",
+)  # fmt: skip
+
+
+@dataclass
+class World:
+    """The hub, and everybody about it."""
+
+    hub: Repo
+    muster: Run
+    path: Path
+    ca: tuple[str, str]
+    heart: Heart
+
+    def run(self, *arguments: str, at: datetime | None = None) -> str:
+        code, out, err = self.muster(
+            *arguments, "--repo", str(self.hub.path), *(() if at is None else ("--now", format_time(at)))
+        )
+        assert code in (0, 1), (out, err)
+        return out + err
+
+    def reconcile(self, at: datetime | None = None) -> str:
+        return self.run("reconcile", "--branch", "main", at=at or datetime.now(UTC))
+
+    def sign(self, ago: int = 0) -> None:
+        """Sign what is approved, so many seconds ago."""
+        certificate, key = self.ca
+        files = ("--ca-cert", certificate, "--ca-key", key, "--longest", "600s", "--branch", "main")
+        self.run("sign", *files, at=datetime.now(UTC) - timedelta(seconds=ago))
+
+    def conditions(self) -> dict[str, dict[str, str]]:
+        text = self.hub.show("derived/managedclusters/edge.yaml", "main")
+        return {one["type"]: one for one in yaml.safe_load(text)["status"]["conditions"]}
+
+    def verified(self) -> tuple[str, str]:
+        found = self.conditions()["AgentIdentityVerified"]
+        return found["status"], found["reason"]
+
+    def available(self) -> str:
+        return self.conditions()["ManagedClusterConditionAvailable"]["status"]
+
+
+@pytest.fixture
+def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": FLEET})
+    person.git("push", "--quiet", "origin", "main")
+    certificate, key = new_authority(tmp_path / "ca")
+    environ = {name: value for name, value in hub.environ.items() if not name.endswith("_DATE")}
+    rotation = Rotation("edge", Store(tmp_path / "identity"), "kubernetes.io/kube-apiserver-client")
+
+    def view() -> View:
+        looking = Hub(str(hub.path), "main", "edge", environ, 30, rotation.names)
+        try:
+            return looking.look()
+        finally:
+            looking.close()
+
+    heart = Heart(
+        OwnRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)), "me",
+        lambda: Availability("True", "Fine", "fine"), dict, view, lambda: datetime.now(UTC).replace(microsecond=0),
+        time.monotonic, lambda _: False, rotation=rotation,
+    )  # fmt: skip
+    return World(hub, muster, tmp_path, (str(certificate), str(key)), heart)
+
+
+def test_what_is_not_signed_was_not_received(world: World) -> None:
+    world.heart.beat()
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    told = world.reconcile()
+    assert "MUS513" in told  # a stranger speaks for it, and wants a certificate
+    assert world.verified() == ("False", "NotSigned")
+    assert "ManagedClusterJoined" not in world.conditions()
+    world.sign(ago=490)  # so that there is not much left of its life
+    world.heart.beat()
+    world.reconcile()
+    assert world.verified() == ("True", "SignatureVerified")
+    assert (world.available(), world.conditions()["ManagedClusterJoined"]["status"]) == ("True", "True")
+
+    code, out, _ = world.muster("export", "allowed-signers", "--repo", str(world.hub.path))
+    assert code == 0
+    (world.path / "allowed").write_text(out)
+    verify = ("-c", f"gpg.ssh.allowedSignersFile={world.path / 'allowed'}", "verify-commit", REF)
+    world.hub.git(*verify)
+
+    # It asks anew at once, in its own name, so nobody has to approve; the old hand vouches until the new one is there.
+    world.heart.beat()
+    requests = [path for path in world.hub.paths(REF) if path.startswith("requests/")]
+    assert len(requests) == 2
+    world.reconcile()
+    world.sign()
+    world.heart.beat()
+    assert world.verified() == ("True", "SignatureVerified")
+    assert "nothing to do" not in world.reconcile()  # the certificate that was replaced goes
+    assert world.verified() == ("True", "SignatureVerified")
+    assert len([path for path in world.hub.paths(REF) if path.startswith("requests/")]) == 1
+    with pytest.raises(AssertionError):
+        world.hub.git(*verify)  # the new key is not among those of before
+
+    # Somebody writes over it, who has no key: a lease of tomorrow, and that all is well.
+    good = world.hub.tip(REF)
+    lease = yaml.safe_load(world.hub.show("lease.yaml", REF))
+    lease["spec"]["renewTime"] = format_time(datetime.now(UTC) + timedelta(days=1))
+    now = datetime.now(UTC)
+    world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(now))
+    told = world.reconcile()
+    assert "what the agent of ManagedCluster/edge says is not received: its newest commit bears no signature" in told
+    assert world.verified() == ("False", "NotSigned")
+    assert world.available() == "True"  # what it said before counts, until its lease runs out
+    world.hub.git("update-ref", REF, good)
+    world.reconcile()
+    assert world.verified() == ("True", "SignatureVerified")
+    world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(now))
+    assert "cluster Unknown" in world.reconcile(datetime.now(UTC) + timedelta(minutes=6))
+    assert world.available() == "Unknown"
+
+    # A clone that knows nothing of before loses no certificate, and the agent takes over nothing that it did not sign.
+    fresh = clone(world.hub, world.path / "fresh", "--bare")
+    at = format_time(datetime.now(UTC) + timedelta(minutes=6))
+    assert world.muster("reconcile", "--repo", str(fresh.path), "--branch", "main", "--now", at)[0] in (0, 1)
+    (derived,) = [path for path in fresh.paths("main") if path.startswith("derived/certificatesigningrequests/")]
+    assert "certificate" in yaml.safe_load(fresh.show(derived, "main"))["status"]
+    world.hub.commit_to(REF, {"reports/evil.yaml": "a: 1\n"}, date=format_time(now))
+    world.heart.beat()
+    world.heart.beat()
+    assert "reports/evil.yaml" not in world.hub.paths(REF)
+
+
+def test_an_adapter_signs_with_the_agents_identity(world: World) -> None:
+    world.heart.beat()
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign()
+    world.heart.beat()
+    identity, remote = str(world.path / "identity"), str(world.hub.path)
+    code, _, err = world.muster(*REPORT, "--remote", remote, "--identity", str(world.path / "none"))
+    assert (code, "has no certificate yet" in err) == (2, True)
+    assert world.muster(*REPORT, "--remote", remote, "--repo", str(world.path), "--identity", identity)[0] == 0
+    world.heart.beat()
+    world.reconcile()
+    assert "reports/dns.yaml" in world.hub.paths(REF)
+    assert world.verified() == ("True", "SignatureVerified")
+    assert '"adapter": "dns"' in world.run("get", "AdapterReport", "-o", "json")
+    assert world.muster(*REPORT, "--remote", remote, "--repo", str(world.path))[0] == 0
+    world.reconcile()
+    assert world.verified() == ("False", "NotSigned")
