@@ -82,6 +82,7 @@ THROUGH = {
         "commands/test_watch.py": "stopping",  # real processes that are sent signals
         "decide/pulses/test_stage.py": "pulses",
         "docs/test_readme.py": "demo",
+        "e2e/test_signed_reports.py": "sealing",
         "e2e/test_work_trees.py": "reading",
         "packaging/test_origin.py": "init origin source_lines",  # what it lays down says where muster is installed from
     },
@@ -103,6 +104,7 @@ THROUGH = {
         "decide/test_pipeline.py": "context",
         "decide/wishes/test_stage.py": "wish",
         "e2e/test_derived_files.py": "render",
+        "e2e/test_signed_reports.py": "identity",
         "e2e/test_hearing.py": "hearing",
         "scenarios/test_scenarios.py": (  # fleets at a few instants, and what is derived: YAML tables
             "add_ons conditions doubt durations finalizing generations grounds incarnations registration remedies "
@@ -150,6 +152,8 @@ THROUGH = {
     "identity": {
         "identity/test_store.py": "request",  # what is kept is a request, and what came of it
         "identity/test_authority.py": "errors",
+        "gitio/test_identities.py": "certificate",  # which of them stand, and for whom
+        "e2e/test_signed_reports.py": "seal",
     },
     "gitio": {
         "acts/test_forecast.py": "scratch",

@@ -21,11 +21,14 @@ HOOK = PAGE.partition("<!-- hook -->\n```sh\n")[2].partition("```\n")[0]
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_command_line(line: str) -> None:
-    _, verb, *arguments = shlex.split(line)
-    context = click.Context(cli, **cli.context_settings)
-    command = cli.get_command(context, verb)
-    assert command is not None
-    assert command.make_context(verb, arguments, parent=context).params
+    _, *arguments = shlex.split(line.partition(" > ")[0])
+    context, command = click.Context(cli, **cli.context_settings), click.Command("none")
+    group: click.Command = cli
+    while isinstance(group, click.Group):
+        _, found, arguments = group.resolve_command(context, arguments)
+        assert found is not None
+        group = command = found
+    assert command.make_context("muster", arguments, parent=context).params
 
 
 def test_the_rulesets_are_json() -> None:
