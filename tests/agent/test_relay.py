@@ -1,6 +1,7 @@
 """A relay: what agents push to it, or send it over HTTP, arrives at the hub as one commit, and is heard there."""
 
 import hashlib
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -226,6 +227,19 @@ def test_what_makes_no_sense_is_refused(site: Site, tokens: Path, body: bytes, s
         caught.value.close()
         assert caught.value.code == status
     assert site.relay.step() == 0
+
+
+def test_of_a_stranger_nothing_is_read(site: Site, tokens: Path) -> None:
+    """He says that a large body comes, sends none of it, and is answered at once."""
+    with serving(site, tokens) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+        head = (
+            "PUT /v1/agents/edge-h HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no\r\nContent-Length: 1000000\r\n\r\n"
+        )
+        line.sendall(head.encode())
+        line.settimeout(5)
+        assert line.recv(100).startswith(b"HTTP/1.1 401 ")
+        while line.recv(1000):
+            pass  # and is hung up on
 
 
 def test_an_agent_hears_through_the_relay_that_it_is_accepted(

@@ -105,17 +105,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         cluster = self.path.removeprefix(_PREFIX)
+        if not self._is_allowed(cluster):  # before anything is read: a stranger is no reason to hold anything in memory
+            self.close_connection = True
+            return
         most = self.server.relay.limits.max_bytes * _OVERHEAD
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > most:
             self.close_connection = True
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes, or of no length"})
             return
-        body = self.rfile.read(int(length))
-        if not self._is_allowed(cluster):
-            return
         try:
-            expected, files = _read(body)
+            expected, files = _read(self.rfile.read(int(length)))
             done = self.server.relay.post(cluster, expected, files)
         except ValueError as error:
             self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
