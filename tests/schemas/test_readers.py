@@ -9,7 +9,6 @@ import pytest
 
 import muster
 from muster.answers.memory import MemorySnapshot
-from muster.check.lints import AWAITED
 from muster.engine.evaluate import evaluate_snapshot
 from muster.model.kinds import ALL
 from muster.model.times import parse_time
@@ -63,13 +62,12 @@ def test_every_field_has_a_reader(name: str) -> None:
     assert unread == UNNAMED.get(name, {}).keys()
 
 
-@pytest.mark.parametrize("path", AWAITED, ids=".".join)
-def test_a_setting_that_has_no_effect_yet_is_refused_and_not_obeyed(path: tuple[str, str]) -> None:
-    value = {"branch": "state", "remotes": "[https://example.com/agents.git]"}[path[1]]
+@pytest.mark.parametrize(("place", "counts"), [("fleet.yaml", True), ("settings/fleet.yaml", False)])
+def test_the_branch_of_what_is_derived_is_named_where_it_is_looked_for(place: str, counts: bool) -> None:
     fleet = (
         "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n"
-        f"spec:\n  {path[0]}:\n    {path[1]}: {value}\n  registration: {{autoAccept: true}}\n"
+        "spec:\n  derived:\n    branch: state\n  registration: {autoAccept: true}\n"
     )
-    run = evaluate_snapshot(MemorySnapshot({"fleet.yaml": fleet}), parse_time("2026-01-01T00:00:00Z"))
-    assert ("MUS276", "fleet.yaml:6:5") in [(one.code, str(one.place)) for one in run.findings]
-    assert not run.fleet.settings.auto_accept
+    run = evaluate_snapshot(MemorySnapshot({place: fleet}), parse_time("2026-01-01T00:00:00Z"))
+    assert (("MUS276", f"{place}:6:5") in [(one.code, str(one.place)) for one in run.findings]) is not counts
+    assert run.fleet.settings.auto_accept is counts

@@ -15,6 +15,7 @@ from muster.answers.listening import READER, hear_at
 from muster.engine.checking import check_snapshot
 from muster.engine.overlay import Overlay
 from muster.fleet.fleet import Fleet
+from muster.gitio.apart import seen
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
 from muster.gitio.open import open_commit
@@ -149,7 +150,7 @@ def commit_edit(
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
-        heard = hear_at(repository, tips.base, READER, first=remote)
+        heard = hear_at(repository, seen(repository, tips.base), READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
             draft = Draft(check_snapshot(snapshot), snapshot.agents)
             change(draft)

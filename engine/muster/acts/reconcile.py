@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from muster.acts.landing import Tips, find_tips, land
+from muster.acts.landing_apart import Apart, find_apart, land_apart, seen_from
 from muster.acts.pacing import waits_until
 from muster.acts.planned import planned_instant, require_same
 from muster.answers.instants import Instant, instant_of, writing_instant
@@ -106,15 +107,17 @@ def reconcile(
     )
 
 
-def _message(settled: "Settled", notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
-    """The commit's message; where muster fails to write it, a plain one, and the finding that says so."""
+def _message(settled: "Settled", commit: str, notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
+    """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
+    says so."""
     from muster.acts.message import commit_message, plain_message
 
+    last = replace(settled.last, commit=commit)
     try:
-        return commit_message(settled.last, settled.changes, notes), frozenset()
+        return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
         told = of_stage("writing the commit message", error, "the commit has a plain one")
-        return plain_message(settled.last, len(settled.files)), frozenset((told,))
+        return plain_message(last, len(settled.files)), frozenset((told,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ class _Run:
     settled: "Settled"
     instant: Instant
     tips: Tips
+    apart: Apart | None
     listened: float
     message: str = ""
     kept: bool = False
@@ -153,7 +157,8 @@ class _Asked:
         some seconds, for meanwhile people go on."""
         repository, remote = self.repository, self.remote
         tips = find_tips(repository, self.branch, remote)
-        base = tips.base
+        apart = find_apart(repository, tips)
+        base = seen_from(repository, tips, apart)
         doing("listening to agents")
         again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
         if lost is not None and again:
@@ -175,12 +180,12 @@ class _Asked:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
         if not settled.files and not earlier:
-            return _Run(question, found, settled, instant, tips, listened)
+            return _Run(question, found, settled, instant, tips, apart, listened)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
-            return _Run(question, found, settled, instant, tips, listened, waits=until)
-        message, faults = _message(settled, [instant.note] if earlier else [])
+            return _Run(question, found, settled, instant, tips, apart, listened, waits=until)
+        message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
         settled = replace(settled, faults=settled.faults | faults)
-        return _Run(question, found, settled, instant, tips, listened, message)
+        return _Run(question, found, settled, instant, tips, apart, listened, message)
 
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
@@ -190,7 +195,7 @@ class _Asked:
         if self.state is not None and not run.kept:
             run.found.remember(self.state)
             run = replace(run, kept=True)
-        if not run.message or self.back_in_time:
+        if not run.message or self.back_in_time or run.apart:  # there, nobody but another engine is faster
             return None
         tips = find_tips(self.repository, self.branch, self.remote)
         instant = instant_of(self.repository, tips.base, run.instant.now)
@@ -201,14 +206,15 @@ class _Asked:
 
     def land(self, run: _Run, attempt: int) -> Reconciled | None:
         """Commit and push what follows; None where the branch moved meanwhile."""
-        tips, settled, commit = run.tips, run.settled, run.tips.base
+        tips, settled, apart = run.tips, run.settled, run.apart
+        base = commit = apart.base if apart else tips.base
         if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             doing("committing")
-            commit = build_commit(self.repository, files, run.message, tips.base)
+            commit = build_commit(self.repository, files, run.message, base)
         if self.remote is not None:
             doing("pushing")
-        landed = land(self.repository, tips, commit)
+        landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
         if self.state is not None and not run.kept:
@@ -218,13 +224,13 @@ class _Asked:
             settled,
             run.question.heard,
             run.instant,
-            commit if commit != tips.base else None,
+            commit if commit != base else None,
             attempt,
             landed.local,
             landed.pushed,
             landed.left_behind,
             run.found.looked_at,
             landed.followed,
-            overtaken=tips.base != run.question.commit,
+            overtaken=apart is None and tips.base != run.question.commit,
             waits=run.waits,
         )

@@ -4,30 +4,26 @@ Source of the rules for sets and bindings: upstream's webhook of ManagedClusterS
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import finding_at
 from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, CSR, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.model.locations import FLEET_FILE
 from muster.model.tree import dig
 from muster.policy.csr import decoded
 from muster.policy.overrides import ALLOW_DISRUPTION, FORM, override_of
 
-#: Settings that the Fleet's schema has and nothing obeys yet, refused because one that is silently without effect is a
-#: false promise. Path within the spec -> what to do meanwhile.
-AWAITED: Final = {
-    ("derived", "branch"): "remove it: derived/ is written to the branch that is reconciled",
-}
 
-
-def awaited_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield an error for each setting that would have no effect."""
+def branch_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield an error where the branch of what is derived is named in a file in which nobody looks for it."""
+    path = ("derived", "branch")
     for obj in fleet.of(FLEET):
-        for path, hint in AWAITED.items():
-            if dig(obj.spec, *path):
-                yield finding_at(obj, ("spec", *path), "MUS276", f"spec.{'.'.join(path)} has no effect yet", hint)
+        read = (part for part in obj.parts if part.source.path == FLEET_FILE and not part.source.ref)
+        if dig(obj.spec, *path) and not any(dig(part.body, "spec", *path) for part in read):
+            message = "spec.derived.branch has no effect here, for it has to be known before anything else is read"
+            yield finding_at(obj, ("spec", *path), "MUS276", message, f"write the Fleet into {FLEET_FILE} at the root")
 
 
 def set_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -35,7 +31,7 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
-            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            message = "spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
             hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
             yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):

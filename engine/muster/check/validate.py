@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from muster.check.cluster_taints import decided_taints, repeated_taints
-from muster.check.lints import awaited_findings, override_findings, request_findings, set_findings
+from muster.check.lints import branch_findings, override_findings, request_findings, set_findings
 from muster.check.policy_params import policy_params_findings
 from muster.check.schema_findings import schema_findings
 from muster.check.waivers import waiver_findings
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
-    set_findings, request_findings, override_findings, policy_params_findings, awaited_findings, decided_taints,
+    set_findings, request_findings, override_findings, policy_params_findings, branch_findings, decided_taints,
     waiver_findings,
 )  # fmt: skip
 

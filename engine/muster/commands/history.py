@@ -36,13 +36,14 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
 
     from muster.answers.history import history
     from muster.answers.select import UnknownKind, object_ids
+    from muster.gitio.apart import seen
     from muster.gitio.repository import open_repository, resolve
     from muster.model.times import later
     from muster.output.documents import json_text
     from muster.output.history import history_document, history_text
 
     repository = open_repository(repo, os.environ)
-    commit = resolve(repository, rev or "HEAD")
+    commit = seen(repository, resolve(repository, rev or "HEAD"))
     try:
         ids = object_ids(target)
     except UnknownKind as error:

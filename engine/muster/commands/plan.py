@@ -155,6 +155,7 @@ def _print_branch(found: "Branch", against: str, output: str) -> None:
 def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *, ask: bool) -> "Branch":
     """What a branch changes since it left another revision. Nothing is kept."""
     from muster.answers.branch import branch
+    from muster.gitio.apart import seen
     from muster.gitio.config import remotes
     from muster.gitio.mergebase import merge_base
 
@@ -163,7 +164,7 @@ def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *
         raise RepositoryError(
             "there is no commit here to compare", "run it in the repository of a fleet, which has commits"
         )
-    left = merge_base(repository, commit, against, ask=ask)
+    left = seen(repository, merge_base(repository, commit, against, ask=ask))
     name = against.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     for remote in remotes(repository):
         name = name.removeprefix(f"{remote}/")

@@ -10,13 +10,15 @@ import click
 
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.progress import working
+from muster.gitio.apart import derived_branch, derived_tip, seen
 from muster.gitio.beside import work_tree_snapshot
+from muster.gitio.besidederived import staged_snapshot
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here
-from muster.gitio.index import IndexSnapshot
 from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository, branch_tip, current_branch, open_repository, resolve
+from muster.gitio.snapshot import CommitSnapshot
 from muster.model.agentref import relay_of
 from muster.model.snapshot import Snapshot
 
@@ -69,10 +71,11 @@ class Reading:
         branch = current_branch(repository) if repository else None
         if repository is None or commit is None or heard is None or branch is None:
             return None
-        if branch_tip(repository, branch) != commit:
+        tip = branch_tip(repository, branch)
+        if tip is None or seen(repository, tip) != commit:
             return None
         try:
-            changes = None if self.snapshot.commit else work_tree_changes(repository, commit)
+            changes = None if self.snapshot.commit else work_tree_changes(repository, tip)
         except (NotToldError, RepositoryError):
             return None
         return Question(repository, commit, heard, now, Remembered(repository), uncommitted=changes)
@@ -118,12 +121,23 @@ def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> 
         return Reading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
     repository = found if worktree and found else open_repository(repo, os.environ)
     if not worktree:
-        base = resolve(repository, rev or "HEAD")
+        base = _seen(repository, resolve(repository, rev or "HEAD"), ears)
         heard = hear_at(repository, base, ears)
-        return Reading(open_commit(repository, base, heard), ears, repository, base, heard)
+        return Reading(CommitSnapshot(repository, base, heard.refs, heard.agents), ears, repository, base, heard)
     head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
+    head = head and _seen(repository, head, ears)
     heard = hear_at(repository, head, ears)
     return Reading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
+
+
+def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
+    """A commit with what is derived of it; where that lies on a branch that is not here, a remote is asked for it."""
+    branch = derived_branch(repository, commit)
+    if branch and ears.ask and derived_tip(repository, branch) is None:
+        from muster.gitio.missing import fetch_missing
+
+        fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
+    return seen(repository, commit)
 
 
 def evaluated(
@@ -165,7 +179,7 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
     """
     _check(repo, rev, worktree=worktree)
     if staged:
-        return IndexSnapshot(open_repository(repo, os.environ))
+        return staged_snapshot(open_repository(repo, os.environ))
     if worktree:
         repository = own_repository(repo)
         if repository is not None:

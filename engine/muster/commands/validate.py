@@ -102,17 +102,19 @@ class Uncommitted:
 
 def next_commit(repo: Path) -> Uncommitted:
     """What is staged in the repository that `repo` lies in."""
+    from muster.gitio.apart import seen
     from muster.gitio.changes import staged_changes
     from muster.gitio.repository import open_repository
 
     repository = open_repository(repo, os.environ)
     head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return Uncommitted(repository, head, staged_changes(repository, head))
+    return Uncommitted(repository, head and seen(repository, head), staged_changes(repository, head))
 
 
 def work_tree(repo: Path) -> Uncommitted | None:
     """The work tree that is the fleet; None where all of it has to be read to know what it changes."""
     from muster.commands.reading import own_repository
+    from muster.gitio.apart import seen
     from muster.gitio.hearing import here
     from muster.gitio.status import NotToldError, work_tree_changes
 
@@ -121,7 +123,8 @@ def work_tree(repo: Path) -> Uncommitted | None:
     if repository is None or not head:
         return None
     try:
-        return Uncommitted(repository, head, work_tree_changes(repository, head), here(repository))
+        changes = work_tree_changes(repository, head)
+        return Uncommitted(repository, seen(repository, head), changes, here(repository))
     except (NotToldError, RepositoryError):
         return None
 

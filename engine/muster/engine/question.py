@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from muster.engine.records import text_of
+from muster.gitio.apart import follows
 from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.entries import LINK, SUBMODULE
 from muster.gitio.errors import RepositoryError
 from muster.gitio.paths import IGNORE_FILE, is_data
-from muster.gitio.repository import Repository, is_ancestor
+from muster.gitio.repository import Repository
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
@@ -178,7 +179,7 @@ def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
 def _follows(question: Question, commit: str) -> bool:
     """Whether what is asked about follows a commit; not where that is not even here."""
     try:
-        return is_ancestor(question.repository, commit, question.commit)
+        return follows(question.repository, commit, question.commit)
     except RepositoryError:
         return False
 

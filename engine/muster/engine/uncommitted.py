@@ -24,9 +24,9 @@ from muster.engine.records import put_findings, text_of
 from muster.engine.state import Home, State
 from muster.fleet.assemble import assemble
 from muster.fleet.hearing import proposed
+from muster.gitio.besidederived import staged_snapshot
 from muster.gitio.changes import PathChange
 from muster.gitio.errors import RepositoryError
-from muster.gitio.index import IndexSnapshot
 from muster.gitio.repository import Repository
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.finding import Finding
@@ -64,7 +64,7 @@ class Uncommitted:
     ) -> AbstractContextManager[Snapshot]:
         """What is there; of the paths and refs named, where not all are looked at."""
         if self.heard is None:
-            return IndexSnapshot(self.repository, only)
+            return staged_snapshot(self.repository, only)
         from muster.gitio.beside import work_tree_snapshot
 
         return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)

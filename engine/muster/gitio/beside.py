@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.besidederived import BesideDerived, joined_head
 from muster.gitio.changes import PathChange
 from muster.gitio.directory import DirectorySnapshot, Listing
 from muster.gitio.hearing import Heard
@@ -57,5 +58,7 @@ def work_tree_snapshot(
     if only is not None:
         gone = {change.path for change in changes if change.new is None}
         listing = Listing.of({*only} - gone, repository.object_format)
-    below = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository.git)
+    files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository.git)
+    joined = joined_head(repository)
+    below = files if joined is None else BesideDerived(files, repository, joined, only)
     return BesideAgents(below, repository, heard if refs is None else replace(heard, refs=tuple(refs)))

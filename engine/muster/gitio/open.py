@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from muster.gitio.apart import seen
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard, here
@@ -25,11 +26,12 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
 
 
 def open_commit(repository: Repository, rev: str, heard: Heard | None = None) -> CommitSnapshot:
-    """Return the snapshot of a revision, with the agents' refs beside it: those `heard`, else all that are here.
+    """Return the snapshot of a revision, with the agents' refs beside it: those `heard`, else all that are here; and
+    with what is derived of it, where that lies on another branch.
 
     Nothing is fetched.
     """
-    commit = resolve(repository, rev)
+    commit = seen(repository, resolve(repository, rev))
     heard = heard or here(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 

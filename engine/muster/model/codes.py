@@ -170,8 +170,9 @@ _TABLE = (
          "force (the Fleet's derived part remembers it), or the defaults where there was none. No pulse is published: "
          "a broken Fleet could send events, and what they carry, anywhere."),
     Code("MUS276", _E, "setting without effect",
-         "The Fleet sets something that this version of muster knows and does not do yet. It is refused: nobody shall "
-         "rely on a setting that does nothing."),
+         "The Fleet names the branch that holds `derived/` in another file than `fleet.yaml` at the root. Which branch "
+         "that is has to be known before anything else is read, so it counts there alone. It is refused elsewhere: "
+         "nobody shall rely on a setting that does nothing."),
     Code("MUS270", _E, "no such instant",
          "The time has the right form and names no instant that muster can hold: a day that does not exist, or one "
          "before the year 1 or after the year 9999 once it is told in UTC."),

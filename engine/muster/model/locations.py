@@ -14,6 +14,8 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
 
 FOLDER: Final = "derived/"
+#: The file in which a Fleet may say that this folder lies on another branch.
+FLEET_FILE: Final = "fleet.yaml"
 
 #: Into how many folders a kind's derived files may be spread: none, or one, two or three hex digits of a hash.
 SHARDS: Final = (1, 16, 256, 4096)
