@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
+from typing import Final
 
 from muster.check.validate import validate
 from muster.engine.answer import Answer, facts_of, require_record
@@ -24,7 +25,11 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTERS, Kind, is_cluster
 from muster.model.snapshot import Snapshot
+from muster.model.tree import Tree
 from muster.policy.lazy import cost_share
+
+#: What is read of what the last run derived of a cluster that stands: that it did.
+_KNOWN: Final[Tree] = {}
 
 
 class DecidedPart(Part[Question]):
@@ -71,8 +76,8 @@ class DecidedPart(Part[Question]):
         whole = replace(
             ruled,
             objects={**objects, **ruled.objects},
-            previous={**{id_: {} for id_ in objects if is_cluster(id_)}, **ruled.previous},
-            decided={id_: decisions for summary in known for id_, decisions in summary.decided.items()},
+            previous={**dict.fromkeys(filter(is_cluster, objects), _KNOWN), **ruled.previous},
+            decided={id_: decided for summary in known for id_, decided in summary.decisions()},
             held=tuple(held for summary in known for held in summary.held),
             wakes=rest_wakes(self.state, self.chosen),
             published=self.question.remembered.memory,
@@ -89,7 +94,7 @@ class DecidedPart(Part[Question]):
         if run.context.lease_floor != self.facts["lease floor"]:
             raise LeasesMoved(run.context.lease_floor)
         for summary in self.summaries.values():
-            if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decided.items() if decided):
+            if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decisions() if decided):
                 raise WholeNeeded("a wide stage decides of a cluster")
         if self.facts["holds"] or run.context.allowance.holding:
             pressed = {name for name, summary in self.summaries.items() if summary.pressed}

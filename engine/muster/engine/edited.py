@@ -32,8 +32,8 @@ def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree],
         raise WholeNeeded("the Fleet's settings changed")
     known = state.summaries(state.whole(), read_summaries)
     summaries = known.values()
-    objects = {id_: obj for summary in summaries for id_, obj in summary.objects.items()}
-    decided = {id_: decisions for summary in summaries for id_, decisions in summary.decided.items()}
+    objects = {obj.id: obj for summary in summaries for obj in summary.objects}
+    decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
     standing = replace(after, objects={**objects, **after.objects}, decided=decided)
     totals = facts["totals"]
     counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
@@ -43,5 +43,7 @@ def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree],
         found = concerned(standing, before, after, instant, OF_CLUSTERS)
     except ConcernsAll as error:
         raise WholeNeeded(str(error)) from None
-    names = {name for name, summary in known.items() if summary.pressed or not found.isdisjoint(summary.objects)}
+    names = {
+        name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
+    }
     return frozenset(state.of_names(names))

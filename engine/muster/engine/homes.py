@@ -69,13 +69,20 @@ CONTEXT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands of a neighbourhood: objects that others may read, each with what was decided of it; the effects that
-    are held on them, and the clusters on which a disruptive effect is asked for, held or not."""
+    """What stands of a neighbourhood: objects that others may read, and what was `decided` of each; the effects that
+    are held on them, and the clusters on which a disruptive effect is asked for, held or not.
 
-    objects: Mapping[ObjectId, Object]
-    decided: Mapping[ObjectId, Mapping[Path, Decision]]
+    Of a large fleet there are as many as it has clusters at once, nearly all of one object: hence no mappings.
+    """
+
+    objects: tuple[Object, ...]
+    decided: tuple[Mapping[Path, Decision], ...]
     held: tuple[Held, ...]
     disrupted: frozenset[ObjectId]
+
+    def decisions(self) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
+        """What was decided, by object."""
+        return ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
 
     @property
     def pressed(self) -> bool:
@@ -92,14 +99,13 @@ def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summ
 
 
 def _summary(tree: Tree) -> Summary:
-    objects: dict[ObjectId, Object] = {}
-    decided: dict[ObjectId, Mapping[Path, Decision]] = {}
+    objects, decided = list[Object](), list[Mapping[Path, Decision]]()
     for (group, kind, namespace, name), body, decisions in tree["objects"]:
         id_ = ObjectId(intern(group), intern(kind), namespace, name)
-        objects[id_] = Object(id_, get_body(body), ())
-        decided[id_] = get_decisions(id_, decisions)
+        objects.append(Object(id_, get_body(body), ()))
+        decided.append(get_decisions(id_, decisions))
     disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"]) or _NONE
-    return Summary(objects, decided, tuple(get_held(tree["held"])), disrupted)
+    return Summary(tuple(objects), tuple(decided), tuple(get_held(tree["held"])), disrupted)
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()

@@ -151,7 +151,7 @@ class Part(Generic[A]):
     @cached_property
     def summarised(self) -> Mapping[ObjectId, Object]:
         """The objects that are in summaries."""
-        return {id_: obj for summary in self.summaries.values() for id_, obj in summary.objects.items()}
+        return {obj.id: obj for summary in self.summaries.values() for obj in summary.objects}
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:
