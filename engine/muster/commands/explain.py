@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE")
 @click.argument("field", required=False, default="")
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @options.state_option
 @supposed_options
 @options.output_option("text", "json")
 def command(
-    target: str, field: str, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime,
-    state: Path | None, supposed: Supposed, output: str,
-) -> int:  # fmt: skip
+    target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str
+) -> int:
     """Say why an object is as it is: the rule behind each field, the rule's expression with the value of each part,
     the inputs with file, line, commit and author, the arithmetic of deadlines, and until when it holds.
 
@@ -52,13 +48,8 @@ def command(
     except UnknownKind as error:
         raise click.UsageError(str(error)) from error
     is_named = options.one_object(target)
-    from muster.answers.listening import READER
-    from muster.commands.reading import reading_of
-
-    reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-    reading = replace(reading, state=state)
-    with supposed.over(reading, state, now) as tried:
-        return _explain(tried, is_named, target, field, now, output)
+    with supposed.over(replace(source.reading(), state=state), state, source.now) as tried:
+        return _explain(tried, is_named, target, field, source.now, output)
 
 
 def _explain(

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 from muster.commands import options
 from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report, told_of
-from muster.commands.reading import evaluated
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
@@ -25,18 +23,12 @@ def command() -> None:
 
 @command.command()
 @click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
               help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
 @click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
               help="Where the load balancer listens.")  # fmt: skip
-def endpoints(
-    ingress: str | None, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, format_: str,
-    listen: int,
-) -> int:  # fmt: skip
+def endpoints(ingress: str | None, source: options.Source, format_: str, listen: int) -> int:
     """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
 
     Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
@@ -50,8 +42,8 @@ def endpoints(
     if format_ not in load_balancers():
         hint = did_you_mean(format_, load_balancers())
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
-    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
-    reading.tell_age(now, err=True)
+    reading, run = source.evaluated()
+    reading.tell_age(source.now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
         report(told_of(run))
         click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
@@ -66,14 +58,9 @@ def endpoints(
 
 @command.command()
 @click.argument("target", metavar="[KIND[/NAME]]", required=False)
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @options.output_option("yaml", "json")
-def objects(
-    target: str | None, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, output: str
-) -> int:
+def objects(target: str | None, source: options.Source, output: str) -> int:
     """Print whole objects as a live hub takes them, ready for kubectl apply.
 
     What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
@@ -81,8 +68,8 @@ def objects(
     from muster.answers.exported import exported
     from muster.output.documents import json_text, yaml_stream
 
-    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
-    reading.tell_age(now, err=True)
+    reading, run = source.evaluated()
+    reading.tell_age(source.now, err=True)
     bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
     if output == "json":
         sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))

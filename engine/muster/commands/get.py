@@ -2,15 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
 from muster.commands.outcome import report, told_of
-from muster.commands.reading import evaluated
 from muster.model.tree import Tree, mapping_at
 
 if TYPE_CHECKING:
@@ -20,17 +17,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target", metavar="[KIND[/NAME]]", default="clusters")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @click.option("-n", "--namespace", metavar="NAME", help="Only what lies in this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, as without -n.")
 @click.option("-l", "--selector", metavar="LABELS", help="Only what has these labels, as in 'region=eu,tier!=test'.")
 @options.output_option("table", "wide", "name", "yaml", "json")
 def command(
-    target: str, names: Sequence[str], repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime,
-    namespace: str | None, all_namespaces: bool, selector: str | None, output: str,
+    target: str, names: Sequence[str], source: options.Source, namespace: str | None, all_namespaces: bool,
+    selector: str | None, output: str,
 ) -> int:  # fmt: skip
     """Show objects as they are at this instant: inputs and what follows from them.
 
@@ -43,7 +37,7 @@ def command(
     if names and "/" in target:
         raise click.UsageError(f"{target} names an object already.")
     targets = [f"{target}/{name}" for name in names] or [target]
-    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline, wanted=options.wanted(*targets))
+    reading, run = source.evaluated(options.wanted(*targets))
     matches = _selector(selector)
     objects = [
         body for one in targets for body in options.selected(run, one)
@@ -60,7 +54,7 @@ def command(
         _print_tables(run, objects, wide=output == "wide")
         if not objects:
             click.echo(f"no {', '.join(targets)} here", err=True)
-    reading.tell_age(now, err=output not in ("table", "wide"))
+    reading.tell_age(source.now, err=output not in ("table", "wide"))
     return report(told_of(run))
 
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from muster.model.times import parse_time
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
+    from muster.commands.reading import Reading
     from muster.engine.run import Run
     from muster.engine.warm import Wanted
     from muster.engine.workers import Workers
@@ -123,6 +125,50 @@ def agents_gone_option(function: _F) -> _F:
         is_flag=True,
         help="Agents whose refs no repository has any more have retired: they are silent.",
     )(function)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is read, and as of when."""
+
+    repo: Path
+    rev: str | None
+    worktree: bool
+    offline: bool
+    now: datetime
+
+    def reading(self) -> "Reading":
+        """Return it, with the agents' refs as fresh as somebody who only asks wants them."""
+        from muster.answers.listening import READER
+        from muster.commands.reading import reading_of
+
+        return reading_of(self.repo, self.rev, worktree=self.worktree, ears=replace(READER, ask=not self.offline))
+
+    def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[Reading, Run]":
+        """Evaluate it, as `run_of` does."""
+        from muster.commands.progress import working
+        from muster.commands.reading import run_of
+
+        with working("evaluating the fleet"):
+            reading = self.reading()
+            return reading, run_of(reading, self.now, wanted)
+
+
+def source_options(function: _F) -> _F:
+    """`--repo`, `--rev`, `--worktree`, `--offline` and `--now`, as one parameter `source`."""
+    joined = as_one(function, "source", Source, "repo", "rev", "worktree", "offline", "now")
+    return repo_option(snapshot_options(offline_option(now_option(joined))))
+
+
+def as_one(function: _F, name: str, make: Callable[..., object], *options: str) -> _F:
+    """Return a command that is given some of its options as one value."""
+
+    @wraps(function)
+    def joined(*args: Any, **given: Any) -> Any:
+        value = make(**{option: given.pop(option) for option in options})
+        return function(*args, **given, **{name: value})
+
+    return joined  # type: ignore[return-value]
 
 
 def output_option(*formats: str) -> Callable[[_F], _F]:

@@ -3,8 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
@@ -12,16 +11,12 @@ import click
 
 from muster.commands import options
 from muster.commands.outcome import report, told_of
-from muster.commands.reading import reading_of
 from muster.commands.stopping import until_stopped
 from muster.model.tree import Tree, dig
 
 
 @click.command()
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only pulses for objects of this kind.")
 @click.option("--follow", is_flag=True, help="Print pulses as they become due, until stopped.")
 @click.option("--remote", metavar="NAME", help="With --follow: fetch from this remote at an interval.")
@@ -29,9 +24,8 @@ from muster.model.tree import Tree, dig
               help="With --follow: how often to look at the repository at least.")  # fmt: skip
 @options.output_option("table", "json", "lines")
 def command(
-    repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, kinds: tuple[str, ...], follow: bool,
-    remote: str | None, interval: float, output: str,
-) -> int:  # fmt: skip
+    source: options.Source, kinds: tuple[str, ...], follow: bool, remote: str | None, interval: float, output: str
+) -> int:
     """Show the CloudEvents that are due at this instant; --follow prints each as a line of JSON when it becomes due.
 
     What was published to the fleet's sinks is not due again. A follower has a memory of its own: it sees every pulse
@@ -40,18 +34,17 @@ def command(
     if interval <= 0:
         raise click.UsageError("--interval must be positive.")
     if follow:
-        return _follow(repo, remote, timedelta(seconds=interval), kinds)
-    from muster.answers.listening import READER
+        return _follow(source.repo, remote, timedelta(seconds=interval), kinds)
     from muster.engine.evaluate import evaluate_snapshot
     from muster.gitio.pulse_memory import memory_of
 
-    reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-    run = evaluate_snapshot(reading.snapshot, now, memory_of(repo, os.environ))
+    reading = source.reading()
+    run = evaluate_snapshot(reading.snapshot, source.now, memory_of(source.repo, os.environ))
     reading.require_heard(run)
     _show(_of_kinds(run.pulses, kinds), output)
     if output == "table" and run.horizon is not None:
         click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
-    reading.tell_age(now, err=True)
+    reading.tell_age(source.now, err=True)
     return report(told_of(run))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands.disposable import open_state_of, use_cache
-from muster.commands.progress import working
 from muster.gitio.apart import derived_branch, derived_tip, seen
 from muster.gitio.beside import work_tree_snapshot
 from muster.gitio.besidederived import staged_snapshot
@@ -138,18 +137,6 @@ def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
 
         fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
     return seen(repository, commit)
-
-
-def evaluated(
-    repo: Path, rev: str | None, now: datetime, *, worktree: bool, offline: bool, wanted: "Wanted | None" = None
-) -> "tuple[Reading, Run]":
-    """Evaluate what `--rev` and `--worktree` name, as `run_of` does."""
-    from muster.answers.listening import READER
-
-    with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline))
-        run = run_of(reading, now, wanted)
-    return reading, run
 
 
 def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":

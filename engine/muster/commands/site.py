@@ -14,7 +14,7 @@ from muster.commands import options
 from muster.commands.exits import FAULT, FINE
 from muster.commands.outcome import told_of
 from muster.commands.progress import working
-from muster.commands.reading import Reading, evaluated
+from muster.commands.reading import Reading
 from muster.fleet.faults import is_fault
 from muster.gitio.repository import Repository
 from muster.model.locations import FOLDER, derived_path
@@ -40,27 +40,21 @@ _LOOKED_AT, _SHOWN = 2000, 20
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@options.repo_option
-@options.snapshot_options
-@options.offline_option
-@options.now_option
+@options.source_options
 @click.option("--title", metavar="TEXT", help="What stands at the top.  [default: the name of the repository's folder]")
 @click.option(
     "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
 )
-def command(
-    folder: Path, repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime, title: str | None,
-    link: str | None,
-) -> int:  # fmt: skip
+def command(folder: Path, source: options.Source, title: str | None, link: str | None) -> int:
     """Write the fleet as a page into DIR: an overview, every cluster with why it is as it is, Placements, pools.
 
     The page needs no server, asks no other host for anything, and can be published by GitHub's or GitLab's Pages. A
     folder that holds anything else is not written to.
     """
     _require_own(folder)
-    reading, run = evaluated(repo, rev, now, worktree=worktree, offline=offline)
-    count = _write(folder, reading, run, title or repo.resolve().name.removesuffix(".git"), link)
-    reading.tell_age(now, err=True)
+    reading, run = source.evaluated()
+    count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link)
+    reading.tell_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
     return FAULT if any(map(is_fault, told_of(run))) else FINE
 
@@ -68,7 +62,7 @@ def command(
 def write_site(folder: Path, repo: Path, now: datetime) -> None:
     """Write the page of a repository's last commit as of an instant. click.UsageError where the folder is no page."""
     _require_own(folder)
-    reading, run = evaluated(repo, None, now, worktree=False, offline=True)
+    reading, run = options.Source(repo, None, worktree=False, offline=True, now=now).evaluated()
     _write(folder, reading, run, repo.name, None)
 
 

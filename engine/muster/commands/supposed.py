@@ -119,14 +119,13 @@ def _one(supposition: "Supposition", target: str) -> "ObjectId":
     return named[0]
 
 
+def _supposed(lose: Any, report: Any, edit: Any, policy: Any) -> Supposed:
+    return Supposed(lose, report, (*edit, *policy))
+
+
 def supposed_options(function: _F) -> _F:
     """The four of them, as one parameter `supposed`."""
-
-    def joined(*args: Any, lose: Any, report: Any, edit: Any, policy: Any, **others: Any) -> Any:
-        return function(*args, supposed=Supposed(lose, report, (*edit, *policy)), **others)
-
-    joined.__doc__, joined.__name__ = function.__doc__, function.__name__
-    joined.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    joined = options.as_one(function, "supposed", _supposed, "lose", "report", "edit", "policy")
     file = click.Path(path_type=Path, exists=True, dir_okay=False)
     for option in (
         click.option("--policy", type=file, multiple=True, metavar="FILE", help="Suppose this policy is in force."),
@@ -152,4 +151,4 @@ def supposed_options(function: _F) -> _F:
         ),
     ):
         joined = option(joined)
-    return joined  # type: ignore[return-value]
+    return joined
