@@ -6,8 +6,11 @@ from muster.decide.context import Broadcast, Context
 from muster.decide.failures import Failed
 from muster.decide.pipeline import STAGES
 from muster.engine.settle import settle
-from muster.fleet.places import input_places
-from muster.model.decision import Decision, Held, Pulse, Wake
+from muster.fleet.fleet import Fleet
+from muster.fleet.places import place_of
+from muster.model.decision import Because, Decision, Held, Pulse, Wake
+from muster.model.ids import ObjectId
+from muster.model.source import Place
 from muster.policy.ruled import Ruled
 from tests.decide.test_pipeline import fleet_of
 from tests.support.example import NOON
@@ -48,6 +51,18 @@ metadata: {name: asked}
 spec: {request: Zm9v, signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
 status: {conditions: [{type: Approved, status: "True", reason: Person, message: ""}]}
 """
+
+
+def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Place]:
+    """Return where the inputs of a decision about an object stand: each at the field, or at the nearest ancestor of it
+    that a file sets. What no file has (muster alone declares the object, or it is gone) is left out."""
+    found: dict[Place, None] = {}
+    for read in because.inputs:
+        id_ = read.object or decided
+        obj = fleet.objects.get(id_) or fleet.builtin.get(id_)
+        if obj is not None and obj.parts:
+            found[place_of(obj.parts, read.path)] = None
+    return list(found)
 
 
 def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:

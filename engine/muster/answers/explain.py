@@ -15,7 +15,7 @@ from muster.decide.placements.explain import why
 from muster.decide.placements.standing import PLACEMENT_LABEL
 from muster.engine.explained import Asked, Explained, Explanation, Read
 from muster.engine.run import Run
-from muster.model.decision import Because, Decision, Held, Path, Pulse
+from muster.model.decision import Because, Decision, Held, Pulse
 from muster.model.ids import ObjectId
 from muster.model.kinds import PLACEMENT, PLACEMENT_DECISION, kind_of
 from muster.model.times import try_time
@@ -24,8 +24,6 @@ from muster.policy.lazy import VARIABLES_AT
 from muster.policy.ruled import Ruled
 from muster.policy.witness import Evaluation, Witness
 
-#: What muster remembers for itself: explained where somebody asks for it by name.
-_BOOKKEEPING: Final[Path] = ("status", "muster")
 #: The expressions that say whether a rule holds, or what it says.
 _ASKING: Final = frozenset(("when", "expression"))
 _HOLDING: Final = _ASKING | {"statusExpression"}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from muster.answers.plan import plan_document
 from muster.engine.settled import Files, Settled
@@ -26,6 +26,8 @@ MOST: Final = 256 * 1024 * 1024
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEYS: Final = {"format", "now", "commit", "agents", "summary", "changes", "files", "held", "horizon"}
 _CHANGE: Final = {"object", "field", "before", "after", "note", "rule"}
+T = TypeVar("T")
+_SORTS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
 _OBJECT: Final = {"group", "kind", "namespace", "name"}
 
 
@@ -76,35 +78,35 @@ def change_text(change: Tree) -> str:
 
 
 def _planned(tree: Tree) -> Planned:
-    document = _mapping(tree, "it")
+    document = _is(dict, tree, "it")
     if document.get("format") != FORMAT:
         raise PlanFileError(f"its format is not {FORMAT}")
     _require_keys(document, _KEYS, "it")
-    now = try_time(_text(document["now"], "now"))
+    now = try_time(_is(str, document["now"], "now"))
     if now is None:
         raise PlanFileError("now is not a time")
-    files = {path: _file(path, text) for path, text in _mapping(document["files"], "files").items()}
-    agents = _mapping(document["agents"], "agents")
+    files = {path: _file(path, text) for path, text in _is(dict, document["files"], "files").items()}
+    agents = _is(dict, document["agents"], "agents")
     return Planned(
         now, _checked(document["commit"], "commit", _COMMIT.fullmatch),
         {ref: _checked(commit, f"agents[{ref!r}]", _COMMIT.fullmatch) for ref, commit in agents.items()},
-        files, tuple(change_text(_change(change)) for change in _list(document["changes"], "changes")),
+        files, tuple(change_text(_change(change)) for change in _is(list, document["changes"], "changes")),
     )  # fmt: skip
 
 
 def _file(path: str, text: Tree) -> str | None:
     if not path.startswith(FOLDER) or ".." in path.split("/"):
         raise PlanFileError(f"{path!r} is no derived file")
-    return None if text is None else _text(text, f"files[{path!r}]")
+    return None if text is None else _is(str, text, f"files[{path!r}]")
 
 
 def _change(tree: Tree) -> Tree:
-    change = _mapping(tree, "a change")
+    change = _is(dict, tree, "a change")
     _require_keys(change, _CHANGE, "a change")
-    object_ = _mapping(change["object"], "the object of a change")
+    object_ = _is(dict, change["object"], "the object of a change")
     _require_keys(object_, _OBJECT, "the object of a change")
     for name, value in (*object_.items(), *((name, change[name]) for name in _CHANGE - {"object"})):
-        _text(value, f"{name} of a change")
+        _is(str, value, f"{name} of a change")
     return change
 
 
@@ -115,26 +117,14 @@ def _require_keys(found: Tree, keys: set[str], what: str) -> None:
         raise PlanFileError(f"{what} has a field {unknown[0]!r}, which plans do not have")
 
 
-def _mapping(tree: Tree, what: str) -> dict[str, Tree]:
-    if not isinstance(tree, dict):
-        raise PlanFileError(f"{what} is not an object")
-    return tree
-
-
-def _list(tree: Tree, what: str) -> list[Tree]:
-    if not isinstance(tree, list):
-        raise PlanFileError(f"{what} is not a list")
-    return tree
-
-
-def _text(tree: Tree, what: str) -> str:
-    if not isinstance(tree, str):
-        raise PlanFileError(f"{what} is not a text")
+def _is(sort: type[T], tree: Tree, what: str) -> T:
+    if not isinstance(tree, sort):
+        raise PlanFileError(f"{what} is not {_SORTS[sort]}")
     return tree
 
 
 def _checked(tree: Tree, what: str, fits: Callable[[str], object]) -> str:
-    text = _text(tree, what)
+    text = _is(str, tree, what)
     if not fits(text):
         raise PlanFileError(f"{what} is not the id of a commit")
     return text

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 
-from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
-from muster.model.decision import Because, Path
+from muster.model.decision import Path
 from muster.model.finding import Finding
 from muster.model.findings import finding
-from muster.model.ids import ObjectId
 from muster.model.kinds import ListKeys, list_keys_of
 from muster.model.source import Part, Place
 from muster.model.tree import At, Tree
@@ -40,18 +38,6 @@ def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
         for part in parts
         if leaf_at(part.body, path, list_keys_of(part.id))[0]
     ]
-
-
-def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Place]:
-    """Return where the inputs of a decision about an object stand: each at the field, or at the nearest ancestor of it
-    that a file sets. What no file has (muster alone declares the object, or it is gone) is left out."""
-    found: dict[Place, None] = {}
-    for read in because.inputs:
-        id_ = read.object or decided
-        obj = fleet.objects.get(id_) or fleet.builtin.get(id_)
-        if obj is not None and obj.parts:
-            found[place_of(obj.parts, read.path)] = None
-    return list(found)
 
 
 def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:

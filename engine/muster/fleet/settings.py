@@ -34,36 +34,35 @@ class Settings:
         """The value at `path` of the spec; None where the fleet does not say."""
         return dig(self.spec, *path)
 
+    def _count(self, *path: str) -> int | None:
+        value = self.get(*path)
+        return value if isinstance(value, int) and value > 0 else None
+
     @property
     def shards(self) -> int:
         """Into how many folders each kind's derived files are spread: see `locations.SHARDS`; 1 is flat."""
-        value = self.get("derived", "shards")
-        return value if isinstance(value, int) and value > 1 else 1
+        return self._count("derived", "shards") or 1
 
     @property
     def most_commits(self) -> int | None:
         """How many commits an hour muster makes; None for as many as there are."""
-        value = self.get("derived", "maxCommitsPerHour")
-        return value if isinstance(value, int) and value > 0 else None
+        return self._count("derived", "maxCommitsPerHour")
 
     @property
     def expression_cost(self) -> int:
         """The units that one evaluation of one expression may cost, estimated and counted; and at the most what all
         that a policy asks of one object may cost."""
-        value = self.get("limits", "expressionCost")
-        return value if isinstance(value, int) and value > 0 else 10_000_000
+        return self._count("limits", "expressionCost") or 10_000_000
 
     @property
     def policy_cost(self) -> int:
         """The units that one policy may cost in one pass over all its objects."""
-        value = self.get("limits", "policyCost")
-        return value if isinstance(value, int) and value > 0 else 500_000_000
+        return self._count("limits", "policyCost") or 500_000_000
 
     @property
     def passes(self) -> int:
         """How many passes a reconcile makes at one instant before it says that the fleet does not come to rest."""
-        value = self.get("limits", "passes")
-        return value if isinstance(value, int) and value > 0 else 100
+        return self._count("limits", "passes") or 100
 
     @property
     def skip_ci(self) -> bool:

@@ -33,7 +33,7 @@ class Because(NamedTuple):
     `registration`), the fields that it looked at, and what the rule alone does not tell, in words.
 
     Of a rule in CEL the field is the rule itself: what its expressions read is told by evaluating them once more.
-    Where a field stands is found when somebody asks (`muster.fleet.places.input_places`).
+    Where a field stands is found when somebody asks (`muster.fleet.places.place_of`).
     """
 
     rule: str

@@ -9,10 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 from cloudevents.core.bindings import rabbitmq as binding
 from cloudevents.core.formats.json import JSONFormat
-from cloudevents.core.v1.event import CloudEvent
 
-from muster.acts.publish.sinks import DeliveryError, address
-from muster.model.times import parse_time
+from muster.acts.publish.sinks import DeliveryError, address, cloud_event
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,10 +67,7 @@ class AmqpSink:
                 return
 
     def _message(self, event: Tree) -> binding.RabbitMQMessage:
-        attributes = {name: value for name, value in event.items() if name != "data"}
-        attributes["time"] = parse_time(event["time"])
-        cloud_event = CloudEvent(attributes, event.get("data"))
-        return (binding.to_binary if self._binary else binding.to_structured)(cloud_event, JSONFormat())
+        return (binding.to_binary if self._binary else binding.to_structured)(cloud_event(event), JSONFormat())
 
     def _open(self) -> "BlockingChannel":
         if self._channel is None or not self._channel.is_open:

@@ -16,11 +16,9 @@ from weakref import WeakSet
 import urllib3
 from cloudevents.core.bindings import http as binding
 from cloudevents.core.formats.json import JSONFormat
-from cloudevents.core.v1.event import CloudEvent
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from muster.acts.publish.sinks import DeliveryError, address
-from muster.model.times import parse_time
+from muster.acts.publish.sinks import DeliveryError, address, cloud_event
 from muster.model.tree import Tree
 
 _MOST_REDIRECTS = 5
@@ -57,10 +55,7 @@ class HttpSink:
         self._pool.clear()
 
     def _message(self, event: Tree) -> binding.HTTPMessage:
-        attributes = {name: value for name, value in event.items() if name != "data"}
-        attributes["time"] = parse_time(event["time"])
-        cloud_event = CloudEvent(attributes, event.get("data"))
-        return (binding.to_binary if self._binary else binding.to_structured)(cloud_event, JSONFormat())
+        return (binding.to_binary if self._binary else binding.to_structured)(cloud_event(event), JSONFormat())
 
     def _post(self, url: str, message: binding.HTTPMessage) -> tuple[int, Mapping[str, str]]:
         headers = dict(message.headers)

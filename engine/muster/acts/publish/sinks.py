@@ -5,13 +5,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from muster.gitio.retry import jittered
 from muster.model.secrets import without_secrets
-from muster.model.times import parse_duration
+from muster.model.times import parse_duration, parse_time
 from muster.model.tree import Tree, mappings_at
+
+if TYPE_CHECKING:
+    from cloudevents.core.v1.event import CloudEvent
 
 MOST_PAUSE_SECONDS = 30.0
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = timedelta(milliseconds=100), timedelta(hours=1)
@@ -80,6 +83,14 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
 def _within(timeout: timedelta) -> timedelta:
     """A time-out that a socket can have: none at all would be no attempt, and one of years is none."""
     return min(max(timeout, SHORTEST_TIMEOUT), LONGEST_TIMEOUT)
+
+
+def cloud_event(event: Tree) -> "CloudEvent":
+    """Return an event as the library has it that binds it to transports."""
+    from cloudevents.core.v1.event import CloudEvent
+
+    attributes = {name: value for name, value in event.items() if name != "data"}
+    return CloudEvent({**attributes, "time": parse_time(event["time"])}, event.get("data"))
 
 
 def address(url: str, *schemes: str) -> tuple[str, int | None]:

@@ -3,10 +3,10 @@
 Parsing is remembered: the same few thousand texts come again and again in a run, and a look-up costs a tenth.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.runtime.budget import Meter, spend
@@ -28,39 +28,31 @@ from muster.cel.types import (
 )
 
 _REMEMBERED = 100_000
+T = TypeVar("T")
 
 
-class Times(dict[Any, datetime]):
-    """`TIMES[text]` is the instant that a text names. A datetime is its own; anything else is an error."""
+class _Named(dict[Any, T]):
+    """By a text the value that it names. Such a value is its own; anything else is an error."""
 
-    def __missing__(self, value: Any) -> datetime:
-        if isinstance(value, datetime):
+    def __init__(self, sort: type[T], parse: Callable[[str], T], what: str) -> None:
+        super().__init__()
+        self._sort, self._parse, self._what = sort, parse, what
+
+    def __missing__(self, value: Any) -> T:
+        if isinstance(value, self._sort):
             return value
         if value.__class__ is not str:
-            raise EvaluationError(f"{shown(value)} is not a timestamp such as 2026-01-01T00:00:00Z")
-        instant = parse_time(value)
+            raise EvaluationError(f"{shown(value)} is not {self._what}")
+        named = self._parse(value)
         if len(self) >= _REMEMBERED:
             self.clear()
-        self[value] = instant
-        return instant
+        self[value] = named
+        return named
 
 
-class Spans(dict[Any, timedelta]):
-    """`SPANS[text]` is the duration that a text names. A timedelta is its own; anything else is an error."""
-
-    def __missing__(self, value: Any) -> timedelta:
-        if isinstance(value, timedelta):
-            return value
-        if value.__class__ is not str:
-            raise EvaluationError(f"{shown(value)} is not a duration such as 90s or 1h30m")
-        duration = parse_span(value)
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        self[value] = duration
-        return duration
-
-
-TIMES, SPANS = Times(), Spans()
+#: The instant, or the duration, that a text names.
+TIMES = _Named(datetime, parse_time, "a timestamp such as 2026-01-01T00:00:00Z")
+SPANS = _Named(timedelta, parse_span, "a duration such as 90s or 1h30m")
 
 
 @cache

@@ -26,11 +26,11 @@ class Rules:
     `serves_deleting_claims`: whether a claim that is being deleted still gets a cluster. `starved_by_dependencies`:
     whether a creation that cannot be carried out keeps broken clusters from being deleted.
     `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
-    whether powerstateTransitionToHibernatingTimeout exists. `needs_provision_report`: whether a cluster without the
-    ProvisionStopped condition is never broken. `names_conflicts`: whether a claim is told that its cluster went to
-    another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`: whether a report of
-    having failed to stop stands (upstream tries again), as does any failure while the cluster is deleted for it.
-    `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None: no wait.
+    whether powerstateTransitionToHibernatingTimeout exists. `names_conflicts`: whether a claim is told that its
+    cluster went to another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`:
+    whether a report of having failed to stop stands (upstream tries again), as does any failure while the cluster is
+    deleted for it. `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None:
+    no wait.
     """
 
     stamps_creation: bool
@@ -41,7 +41,6 @@ class Rules:
     starved_by_dependencies: bool
     checks_dependencies_always: bool
     stop_timeout: bool
-    needs_provision_report: bool
     names_conflicts: bool
     asks_budgets: bool
     keeps_failures: bool
@@ -58,7 +57,6 @@ UPSTREAM = Rules(
     starved_by_dependencies=True,
     checks_dependencies_always=False,
     stop_timeout=False,
-    needs_provision_report=True,
     names_conflicts=False,
     asks_budgets=False,
     keeps_failures=False,
@@ -80,7 +78,6 @@ def rules_of(settings: Settings) -> Rules:
         starved_by_dependencies=False,
         checks_dependencies_always=True,
         stop_timeout=True,
-        needs_provision_report=False,
         names_conflicts=True,
         asks_budgets=True,
         keeps_failures=True,

@@ -25,8 +25,6 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind, of_kinds
 from muster.model.tree import Tree, dig, mapping_at
 
-_NO_STATUS: Tree = {}
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:
