@@ -4,6 +4,7 @@ What runs all of muster over whole fleets, or in processes of their own, is not 
 conformance case or an example runs has no test that says what it is for.
 """
 
+import signal
 import sys
 import threading
 from collections.abc import Generator
@@ -19,6 +20,9 @@ import muster
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
+
+#: Whoever starts the tests in the background of a script has Ctrl-C ignored, which all their processes inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 #: Folders, and files that ask the same of very many inputs; single tests that do are marked `given_many`.

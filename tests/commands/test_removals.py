@@ -47,7 +47,7 @@ def test_a_bad_merge_is_held_by_every_command(repo: Repo, muster: Run) -> None:
     repo.git("commit", "--quiet", "--message", "A bad merge")
     code, out, err = muster("plan", "--repo", repo.path, "--now", NOW)
     assert (code, HELD in err) == (0, True)
-    assert f"ManagedCluster/{NAMES[0]}   removal" in out
+    assert f"  removal: {', '.join(NAMES[:6])}\n" in out
     code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
     assert (code, HELD in err, derived(repo)) == (0, True, 12)
     assert out.splitlines()[0].partition(" ")[2].startswith("6 clusters kept from removal")
