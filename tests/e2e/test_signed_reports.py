@@ -2,7 +2,7 @@
 can push to the agent's branch and has no key. In real time: what arrives is judged by the clock on the wall."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -83,7 +83,8 @@ def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
     rotation = Rotation("edge", Store(tmp_path / "identity"), "kubernetes.io/kube-apiserver-client")
 
     def view() -> View:
-        looking = Hub(str(hub.path), "main", "edge", environ, 30, rotation.names)
+        assert heart.rotation is not None
+        looking = Hub(str(hub.path), "main", "edge", environ, 30, heart.rotation.names)
         try:
             return looking.look()
         finally:
@@ -177,3 +178,29 @@ def test_an_adapter_signs_with_the_agents_identity(world: World) -> None:
     assert world.muster(*REPORT, "--remote", remote, "--repo", str(world.path))[0] == 0
     world.reconcile()
     assert world.verified() == ("False", "NotSigned")
+
+
+def test_an_agent_that_has_lost_its_key_asks_as_a_stranger(world: World) -> None:
+    world.heart.beat()
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign()
+    world.heart.beat()
+    world.reconcile()
+    assert world.verified() == ("True", "SignatureVerified")
+    lost = Rotation("edge", Store(world.path / "another"), "kubernetes.io/kube-apiserver-client")
+    world.heart.rotation, world.heart._standing = lost, None
+    ref = world.heart.ref
+    assert isinstance(ref, OwnRef)
+    world.heart.ref = replace(ref, seal=AgentSeal(lost.store))
+    world.heart.beat()
+    world.reconcile()
+    assert world.verified() == ("False", "NotSigned")
+    assert world.available() == "True"
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign()
+    world.heart.beat()
+    world.reconcile()
+    assert world.verified() == ("True", "SignatureVerified")
+    assert lost.current is not None

@@ -62,8 +62,10 @@ class Hub:
         self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
         self.repo.commit({**FLEET, **self.issued})
         refs = agent_refs(self.repository, present=present)
-        (ref,) = identified(self.repository, refs, "HEAD", present)
+        ref, *beside = identified(self.repository, refs, "HEAD", present)
         assert ref.identity is not None
+        newest = self.repo.tip(REF)
+        assert [one.commit for one in beside] == ([] if ref.commit == newest else [newest])
         return ref.commit, ref.identity
 
 

@@ -57,8 +57,7 @@ class AgentRef:
     `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
     ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts. `unread` says why it was
     not fetched as it stands at the remote now: `commit` is then what was fetched of it before, empty for nothing.
-    `identity` says who is behind it, where agents have to sign; `commit` is what is read then, and `tip` what the ref
-    points at where that is something else.
+    `identity` says who is behind it, where agents have to sign; `commit` is then what is read.
     """
 
     name: str
@@ -66,7 +65,6 @@ class AgentRef:
     refused: tuple[str, str] | tuple[()] = ()
     unread: str = ""
     identity: Identity | None = None
-    tip: str = ""
 
     @property
     def cluster(self) -> str:

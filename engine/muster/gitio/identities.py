@@ -26,6 +26,7 @@ from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.identity.errors import IdentityError, require_library
+from muster.model.agentref import unsigned
 from muster.model.kinds import CSR
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Identity
@@ -45,7 +46,8 @@ _SKEW: Final = timedelta(minutes=5)
 def identified(
     repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
 ) -> tuple[AgentRef, ...]:
-    """Return the refs with who is behind them, each at the commit that is read of it.
+    """Return the refs with who is behind them, each at the commit that is read of it; where that is not the newest, the
+    newest as one beside it (`unsigned`): an agent that has lost its key has to ask for another certificate.
 
     The certificates are those of a revision. `present`: the clock on the wall, for what arrives now. RepositoryError
     where signatures cannot be checked on this machine.
@@ -67,6 +69,8 @@ def identified(
         if judged.identity and judged.identity.user and not judged.identity.reason and ref.commit != before:
             moved[ref.cluster] = ref.commit
         found.append(judged)
+        if judged.commit != ref.commit:
+            found.append(AgentRef(unsigned(ref.cluster), ref.commit))
     _remember(repository, moved)
     return tuple(found)
 
@@ -112,7 +116,7 @@ def _judged(
             return replace(ref, identity=Identity(user))
     last, *_ = _whose(texts.get(before, b""), issued) if before else ("",)
     if last:
-        return replace(ref, commit=before, tip=ref.commit, identity=Identity(last, reason, doubt))
+        return replace(ref, commit=before, identity=Identity(last, reason, doubt))
     return replace(ref, identity=Identity("", reason, doubt))
 
 

@@ -87,6 +87,16 @@ def relayed(ref: str, cluster: str) -> str:
     return f"{ref}{_OF}{cluster}"
 
 
+def unsigned(cluster: str) -> str:
+    """The name of what the newest commit on a cluster's ref says, where that is not known to be its agent's word."""
+    return f"{FROM}{_OF}/{_FOLDER}/{cluster}"
+
+
+def is_unsigned(short: str) -> bool:
+    """Whether that is what a short name stands for."""
+    return short.startswith(f"from {_OF}/")
+
+
 def ref_of(name: str) -> str:
     """The ref in which something is that has this name: itself, or the relay's."""
     return name.partition(_OF)[0]
