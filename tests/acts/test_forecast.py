@@ -57,8 +57,11 @@ def _told(changes: list[Change] | tuple[Change, ...]) -> list[str]:
 
 @pytest.mark.parametrize("seed", (2,))
 def test_it_equals_runs_at_every_second(tmp_path: Path, seed: int) -> None:
-    """The fleet has lived for some steps, so that there is something to happen. `make soak` has more of them."""
-    equal_to_runs_at_every_second(tmp_path, seed)
+    """The fleet has lived for some steps, so that there is something to happen: its leases run out after five minutes.
+
+    `make soak` has more of them, and looks at each for longer.
+    """
+    equal_to_runs_at_every_second(tmp_path, seed, timedelta(minutes=5, seconds=5))
 
 
 def equal_to_runs_at_every_second(tmp_path: Path, seed: int, span: timedelta = timedelta(minutes=7)) -> None:
