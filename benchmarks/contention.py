@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 
 from muster.engine.evaluate import evaluate
@@ -40,6 +41,15 @@ apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata: {{name: managed-cluster-lease, namespace: {name}}}
 spec: {{renewTime: "{now}", leaseDurationSeconds: 600}}
+"""
+_OBSERVED = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {{name: {name}}}
+status:
+  conditions:
+  - {{type: ManagedClusterConditionAvailable, status: "True", reason: Ok, message: ok,
+     lastTransitionTime: "2026-01-01T00:00:00Z"}}
 """
 _WAIT_SECONDS = 60.0
 
@@ -92,6 +102,7 @@ class _World:
         self.git(seed, "add", "--all")
         self.git(seed, "commit", "--quiet", "--message", "A fleet")
         self.git(folder, "clone", "--quiet", "--bare", str(seed), str(self.bare))
+        self._speak(self.names)  # a fleet that is heard of: of one that is silent, budgets hold every effect
 
     def git(self, where: Path, *arguments: str, stdin: str = "", check: bool = True) -> str:
         done = subprocess.run(
@@ -132,22 +143,23 @@ class _World:
     # -- agents
 
     def beat(self, agents: list[str], pause: float) -> None:
-        """Replace one ref after the other; each is heard once before anything else begins."""
-        number = 0
-        while number < len(agents) or not self.stop.wait(pause):
-            self._speak([agents[(number + more) % len(agents)] for more in range(20 if number < len(agents) else 1)])
-            number += 20 if number < len(agents) else 1
+        """Replace one ref after the other."""
+        for name in cycle(agents):
+            if self.stop.wait(pause):
+                return
+            self._speak([name])
             self.figures.beats += 1
 
     def _speak(self, names: list[str]) -> None:
         now = datetime.now(UTC).replace(microsecond=0)
         stream = ""
         for name in dict.fromkeys(names):
-            text = _LEASE.format(name=name, now=format_time(now))
+            text, seen = _LEASE.format(name=name, now=format_time(now)), _OBSERVED.format(name=name)
             stream += (
                 f"reset refs/heads/agents/{name}\n\ncommit refs/heads/agents/{name}\n"
                 f"committer A <a@example.com> {int(now.timestamp())} +0000\ndata 4\nBeat\ndeleteall\n"
                 f"M 100644 inline lease.yaml\ndata {len(text)}\n{text}\n"
+                f"M 100644 inline observed.yaml\ndata {len(seen)}\n{seen}\n"
             )
         self.git(self.bare, "fast-import", "--quiet", "--force", stdin=stream)
 
