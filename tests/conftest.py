@@ -7,6 +7,7 @@ conformance case or an example runs has no test that says what it is for.
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 import muster
+from tests.support.examples import often
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -65,6 +67,21 @@ def pytest_collection() -> Yielding:
     _Tracers.here, _Tracers.elsewhere = sys.gettrace(), threading.gettrace()
     _trace(None, None)
     return (yield)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of tests that are sampled take every n-th input, in the gate."""
+    if often(1) > 1:
+        return
+    numbers: Counter[str] = Counter()
+    kept, left = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        test = item.nodeid.partition("[")[0]
+        (left if sampled and numbers[test] % sampled.args[0] else kept).append(item)
+        numbers[test] += 1
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True)

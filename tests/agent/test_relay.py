@@ -213,7 +213,7 @@ def test_a_token_is_one_cluster_s(site: Site, tokens: Path, tmp_path: Path, toke
     [
         (b"{", 400), (b"[]", 400), (b'{"files": {"../x": "a"}}', 400), (b'{"files": {"a": 1}}', 400),
         (b'{"files": {}, "expected": 1}', 400), (b'{"files": {"a": "' + b"x" * 5000 + b'"}}', 400),
-        (b" " * 100_000, 413),
+        (b"[" * 20_000, 400), (b" " * 100_000, 413),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(site: Site, tokens: Path, body: bytes, status: int) -> None:

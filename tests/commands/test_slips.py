@@ -159,6 +159,7 @@ def repo(tmp_path: Path, muster: Run, once: Callable[[Path, Make], Repo]) -> Rep
     return once(tmp_path / "fleet", make)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_slip_is_an_error_and_removes_nothing(name: str, repo: Repo, muster: Run, tmp_path: Path) -> None:
     edit, told = SLIPS[name]
@@ -191,6 +192,7 @@ def test_a_file_that_lost_its_object_is_named_with_what_it_held(repo: Repo, must
     assert (code, "MUS110: the file held ManagedCluster/a, and there is nothing in it now" in err) == (1, True), err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(SLIPS.keys() - {"ignored"}))
 def test_a_slip_stays_one_when_other_things_change(name: str, repo: Repo, muster: Run) -> None:
     """Runs that commit something else in between are compared with the last one that found every file whole."""
@@ -282,6 +284,7 @@ PLAIN = sorted(SLIPS.keys() - {
 })  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PLAIN)
 def test_without_a_history_the_file_is_known_by_its_name(name: str, repo: Repo, muster: Run, tmp_path: Path) -> None:
     plain = tmp_path / "plain"

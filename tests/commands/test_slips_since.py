@@ -57,6 +57,7 @@ def repo(tmp_path: Path, muster: Run, once: Callable[[Path, Make], Repo]) -> Rep
     return once(tmp_path / "fleet", make)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", IDLE)
 @pytest.mark.parametrize("spoiled", SPOILED)
 def test_it_is_an_error_wherever_one_looks(kind: str, spoiled: str, repo: Repo, muster: Run, tmp_path: Path) -> None:

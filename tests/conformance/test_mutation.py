@@ -19,6 +19,7 @@ def area(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.sampled(3)
 def test_alterations_are_noticed_or_listed_with_a_reason(area: str) -> None:
     found = noticed(AREAS[area], CASES)
     assert found.tried > 300
@@ -29,6 +30,7 @@ def test_alterations_are_noticed_or_listed_with_a_reason(area: str) -> None:
     assert stale == [], "listed, and noticed all the same"
 
 
+@pytest.mark.sampled(3)
 def test_a_key_that_nobody_knows_fails_wherever_it_stands(area: str) -> None:
     tried, passed_over = 0, []
     for case in AREAS[area].cases(CASES):

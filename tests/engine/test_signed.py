@@ -133,5 +133,5 @@ def compare(living: Signing, folder: Path, steps: int) -> tuple[int, int]:
 
 
 def test_warm_and_in_shards_and_cold(tmp_path: Path) -> None:
-    warm, sharded = compare(signing_fleet(tmp_path, 9), tmp_path, 14)
-    assert min(warm, sharded) > 6
+    warm, sharded = compare(signing_fleet(tmp_path, 9), tmp_path, 8)
+    assert min(warm, sharded) > 3

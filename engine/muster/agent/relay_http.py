@@ -26,7 +26,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import checked_path
 from muster.gitio.outcomes import Moved
 from muster.model.agentref import is_cluster_name
-from muster.model.tree import Tree
+from muster.model.tree import Tree, read_json
 
 _PREFIX: Final = "/v1/agents/"
 #: Of one connection: an agent that says nothing for so long is gone.
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         most = self.server.relay.limits.max_bytes * _OVERHEAD
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > most:
+        if not (length.isascii() and length.isdecimal()) or int(length) > most:
             self.close_connection = True
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes, or of no length"})
             return
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read(body: bytes) -> tuple[str | None, Mapping[str, bytes]]:
-    said = json.loads(body)
+    said = read_json(body)
     if not isinstance(said, dict) or not isinstance(said.get("files"), dict):
         raise ValueError("it is no mapping with files")  # noqa: TRY004 - what is sent is wrong, not a type
     expected, files = said.get("expected"), dict[str, bytes]()
