@@ -1,9 +1,10 @@
 """`why`: of every cluster, what let a Placement choose it or kept it from doing so, as data."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from muster.decide.placements.contests import Chosen, hold
+from muster.decide.placements.contests import Chosen, Contests, hold
 from muster.decide.placements.prioritizers import scores
 from muster.decide.placements.reasons import reason_of, removal_of
 from muster.decide.placements.standing import clusters_of
@@ -43,7 +44,16 @@ def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
 
     Empty for a Placement that does not exist. One that keeps its last decisions has no scores.
     """
+    return _why(fleet, hold(fleet, fleet.rules, now, scored=True), placement)
+
+
+def why_each(fleet: Ruled, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
+    """Yield the same for each of some Placements: all of them choose once, however many are asked about."""
     contests = hold(fleet, fleet.rules, now, scored=True)
+    yield from (_why(fleet, contests, placement) for placement in placements)
+
+
+def _why(fleet: Ruled, contests: Contests, placement: ObjectId) -> tuple[Why, ...]:
     names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(contests.standing.get(placement, ()))
     chosen = contests.chosen.get(placement)
     if chosen is not None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.decide.placements.explain import Why, why
+from muster.decide.placements.explain import Why, why_each
 from muster.engine.run import Run
 from muster.fleet.neighbourhoods import homes
 from muster.model.decision import Decision, Path
@@ -60,9 +60,10 @@ def _field(path: Path, decision: Decision) -> dict[str, Tree]:
 
 def placement_details(run: Run) -> Iterator[Tree]:
     """Yield each Placement: which clusters it chooses, and why it does not choose the others."""
-    for obj in run.fleet.of(PLACEMENT):
+    placements = run.fleet.of(PLACEMENT)
+    found = why_each(run.fleet, run.now, [obj.id for obj in placements])
+    for obj, choices in zip(placements, found, strict=True):
         body = run.fleet.whole(obj.id)
-        choices = why(run.fleet, run.now, obj.id)
         left_out = [one for one in choices if not one.selected]
         counts = Counter(one.rule for one in left_out)
         yield {
