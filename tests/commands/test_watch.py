@@ -181,7 +181,8 @@ def test_sigterm_ends_a_fetch_that_hangs(tmp_path: Path, verb: str) -> None:
             process.send_signal(signal.SIGTERM)
             said, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert time.monotonic() - began < 5
-            assert connection.recv(1 << 16) == b""  # git is gone, too
+            while connection.recv(1 << 16):  # until git is gone, too: it may have asked in several parts
+                pass
     assert process.returncode == (0 if verb == "watch" else 143)
     assert b"Traceback" not in said
     assert said.endswith(b"stopped\n") is (verb == "watch")
