@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.gitio.agents import agent_refs
+from muster.agent.relay import Relay
+from muster.gitio.agents import AgentRef, agent_refs
+from muster.gitio.agentsettings import agent_settings
 from muster.gitio.hearing import here
 from muster.gitio.identities import VERIFIED, identified
+from muster.gitio.relayed import COMMIT, folder_of
 from muster.gitio.repository import Repository, open_repository
+from muster.gitio.snapshot import CommitSnapshot
 from muster.identity.authority import Approved, Authority, load_authority
 from muster.identity.request import Request, new_request
 from muster.identity.signature import sealed
@@ -24,7 +28,7 @@ HOUR = timedelta(hours=1)
 REF = "refs/heads/agents/c1"
 FLEET = {
     "fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f},"
-    " spec: {agents: {signing: required}}}\n"
+    " spec: {agents: {signing: required, relays: [{name: edge, clusters: ['*']}]}}}\n"
 }
 
 
@@ -48,25 +52,33 @@ class Hub:
         self.issued[f"derived/certificatesigningrequests/{name}.yaml"] = yaml.safe_dump(body, width=10**6)
         return request
 
-    def push(self, by: Request | None, text: str, date: datetime = NOW) -> str:
+    def push(self, by: Request | None, text: str, date: datetime = NOW, to: Repo | None = None) -> str:
         """Put a commit on the ref, signed by somebody or nobody."""
-        commit = self.repo.commit_to(REF, {"lease.yaml": text}, date=date.isoformat())
+        repo = to or self.repo
+        commit = repo.commit_to(REF, {"lease.yaml": text, "reports/dns.yaml": "r\n"}, date=date.isoformat())
         if by is not None:
-            raw = sealed(self.repo.git_bytes("cat-file", "commit", commit), by.key)
-            commit = self.repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw).strip()
-            self.repo.git("update-ref", REF, commit)
+            raw = sealed(repo.git_bytes("cat-file", "commit", commit), by.key)
+            commit = repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw).strip()
+            repo.git("update-ref", REF, commit)
         return commit
 
     def read(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, Identity]:
         """What is read of the ref, and who is behind it."""
         self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
         self.repo.commit({**FLEET, **self.issued})
-        refs = agent_refs(self.repository, present=present)
-        ref, *beside = identified(self.repository, refs, "HEAD", present)
+        (newest,) = agent_refs(self.repository, present, agent_settings(self.repository, "HEAD"))
+        ref, *beside = identified(self.repository, (newest,), "HEAD", present)
         assert ref.identity is not None
-        newest = self.repo.tip(REF)
-        assert [one.commit for one in beside] == ([] if ref.commit == newest else [newest])
+        assert [one.commit for one in beside] == ([] if ref.commit == newest.commit else [newest.commit])
         return ref.commit, ref.identity
+
+    def lease(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, str]:
+        """What counts of the cluster's lease, and what is thought of who says it."""
+        commit, identity = self.read(present)
+        ref = AgentRef("refs/heads/agents/c1", commit, identity=identity)
+        with CommitSnapshot(self.repository, self.repo.tip(), (ref,)) as snapshot:
+            said = {file.path: file.read().decode() for file in snapshot.files() if file.ref}
+        return said.get("lease.yaml", ""), identity.reason
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +151,37 @@ def test_of_a_stranger_it_is_known_that_he_is_one_where_anybody_asks(hub: Hub) -
     assert known["c1"] == behind
     hub.repo.commit({"fleet.yaml": FLEET["fleet.yaml"].replace("required", "optional")})
     assert here(hub.repository).agents.identities is None
+
+
+def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_path: Path) -> None:
+    agent, site = hub.agent("a"), new_repository(tmp_path / "site", bare=True)
+    relay = Relay(open_repository(site.path, site.environ), "edge", str(hub.repo.path), "main", lambda: NOW)
+    signed = hub.push(agent, "one", to=site)
+    relay.step()
+    assert hub.lease() == ("one", "")
+
+    hub.push(None, "two", to=site)
+    relay.step()
+    assert hub.lease() == ("one", "NotSigned")
+    later = NOW + timedelta(seconds=20)
+    hub.push(agent, "three", later, to=site)
+    relay.step()
+    assert hub.lease() == ("three", "")
+    site.git("update-ref", REF, signed)
+    relay.step()
+    assert hub.lease() == ("three", "Replayed")
+
+    # The relay itself says something else than what was signed: another file, one more, none.
+    ref, folder, kept = "refs/heads/relays/edge", folder_of("c1"), site.git_bytes("cat-file", "commit", signed)
+    for files in ({"lease.yaml": "mine", "reports/dns.yaml": "r\n"}, {"lease.yaml": "one"},
+                  {"lease.yaml": "one", "reports/dns.yaml": "r\n", "more.yaml": "m"}, {}):  # fmt: skip
+        everything = {**files, COMMIT: kept.decode()}
+        hub.repo.commit_to(ref, {f"{folder}/{path}": text for path, text in everything.items()}, date=later.isoformat())
+        assert hub.lease() == ("three", "NotSigned")
+
+    # It was heard through a relay, and pushes itself from now on; and the other way round.
+    hub.repo.git("update-ref", "-d", ref)
+    hub.push(None, "four", later)
+    assert hub.lease() == ("three", "NotSigned")
+    hub.push(agent, "five", later + timedelta(seconds=1))
+    assert hub.lease() == ("five", "")

@@ -26,6 +26,7 @@ from muster.gitio.repository import Repository, common_directory
 from muster.gitio.trees import raw_entries
 from muster.model.agentref import (
     FROM,
+    is_unsigned,
     misplaced,
     relay_of,
     relayed,
@@ -70,6 +71,12 @@ class AgentRef:
     def cluster(self) -> str:
         """The cluster that the ref speaks for; empty for none."""
         return speaks_for(self.name)
+
+    @property
+    def may_be_folder(self) -> bool:
+        """Whether `commit` may be a folder in a relay's commit. What was received of an agent may have come so, however
+        its newest word comes."""
+        return bool(relay_of(self.name)) or self.identity is not None or is_unsigned(self.short)
 
     @property
     def short(self) -> str:
@@ -203,7 +210,7 @@ class AgentFiles:
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
             if isinstance(answer, UnreadableError):
                 self._refuse(ref.short, "unreadable", str(answer))
-            elif answer.kind == "tree" and relay_of(ref.name):
+            elif answer.kind == "tree" and ref.may_be_folder:
                 yield _Found(ref.short, b"", _TREE, ref.commit)
             elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
                 self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")

@@ -3,7 +3,8 @@
 What is not signed so was not received. So of each ref the newest commit that was, is what is read: it is kept as
 `refs/muster/verified/<cluster>`, and what it holds goes on counting until the lease runs out, as if the agent had said
 nothing since. It is also how an older commit that is put back is known: by what was received after it. A clone that has
-just been made knows nothing of that.
+just been made knows nothing of that. What a relay says of a cluster is judged by the agent's own commit, which the
+relay keeps beside the files: it carries agents' words, and cannot make any.
 
 A certificate vouches for a commit that is dated within its life and arrives within it, too: whoever has the key of one
 that expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
@@ -24,6 +25,7 @@ from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.relayed import agents_commits
 from muster.gitio.repository import Repository
 from muster.identity.errors import IdentityError, require_library
 from muster.model.agentref import unsigned
@@ -149,15 +151,16 @@ def _date(text: bytes) -> datetime | None:
 
 
 def _texts(repository: Repository, commits: set[str]) -> dict[str, bytes]:
-    """The commits by their ids; what is none is left out."""
+    """The commits by their ids, and what agents committed by the folders of relays; what is neither is left out."""
     ordered = sorted(commits)
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     try:
-        answers = list(objects.read(ordered))
+        answers = zip(ordered, list(objects.read(ordered)), strict=True)
+        found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
+        relayed = agents_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
     finally:
         objects.close()
-    pairs = zip(ordered, answers, strict=True)
-    return {oid: one.content for oid, one in pairs if not isinstance(one, UnreadableError) and one.kind == "commit"}
+    return {oid: content for oid, kind, content in found if kind == "commit"} | relayed
 
 
 def _received(repository: Repository) -> dict[str, str]:

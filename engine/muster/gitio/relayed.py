@@ -5,7 +5,8 @@ when it was heard, and whatever was signed. The two digits are of a hash of the 
 """
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,8 @@ COMMIT: Final = ".commit"
 #: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
 _TREE: Final = b"40000"
+_SHA256_DIGITS: Final = 64
+_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 #: Commits of relays that are remembered: a look at refs finds most of them as they were.
 _REMEMBERED: Final = 64
 _known: dict[tuple[Path, str], tuple[tuple[str, str], ...]] = {}
@@ -39,6 +42,39 @@ def relayed_clusters(repository: Repository, commit: str) -> tuple[tuple[str, st
             _known.clear()
         _known[key] = _read(repository, commit)
     return _known[key]
+
+
+def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dict[str, bytes]:
+    """Return the commits of agents that relays keep, by the folders, each given by its id and as git stores it.
+
+    Left out are those of which the folder does not hold the files, all of them and nothing else: then it is the relay
+    that says so, and not the agent.
+    """
+    kept = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
+    found = [(oid, blob, rest) for oid, (blob, rest) in kept if blob]
+    texts = objects.read([blob for _, blob, _ in found])
+    return {
+        oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)
+        if not isinstance(text, UnreadableError)
+        and (tree := _COMMIT_TREE.match(text.content)) and tree[1].decode() == _tree_id(rest, len(oid))
+    }  # fmt: skip
+
+
+def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
+    """Of a cluster's folder: the id of the agent's commit, empty for none, and the folder as it would be without."""
+    try:
+        entries = list(raw_entries(raw, id_bytes))
+    except ValueError:
+        return "", b""
+    oid = next((oid for _, name, oid in entries if name == COMMIT.encode()), "")
+    others = (entry for entry in entries if entry[1] != COMMIT.encode())
+    return oid, b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(oid)) for mode, name, oid in others)
+
+
+def _tree_id(raw: bytes, digits: int) -> str:
+    digest = hashlib.new("sha256" if digits == _SHA256_DIGITS else "sha1", usedforsecurity=False)
+    digest.update(b"tree %d\0%b" % (len(raw), raw))
+    return digest.hexdigest()
 
 
 def _read(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
