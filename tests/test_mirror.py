@@ -184,8 +184,10 @@ THROUGH = {
         "commands/test_forecast.py": "forecast",
         "commands/test_history.py": "history",
         "commands/test_replay.py": "replay",
+        "commands/test_get.py": "listing",
         "output/site/test_pages.py": "site/details site/overview",
         "output/test_columns.py": "cells",
+        "output/test_jsonpath.py": "jsonpath/template jsonpath/values",
         "output/test_reports.py": "annotations codequality junit sarif",
     },
     "policy": {

@@ -40,6 +40,8 @@ def run() -> Run:
         ("clusters", ["Cluster", "ManagedCluster"]),
         ("CD", ["ClusterDeployment"]),
         ("mclset", ["ManagedClusterSet"]),
+        ("mcing", ["MultiClusterIngress"]),
+        ("budgets", ["DisruptionBudget"]),
         ("csr", ["CertificateSigningRequest"]),
     ],
 )

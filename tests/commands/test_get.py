@@ -67,10 +67,30 @@ def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
     assert names("clusters", "-l", "region=eu,!legacy") == ["managedcluster/a", "managedcluster/c"]
     assert names("placements", "-A") == ["placement/blog/web", "placement/shop/web"]
     assert names("placement", "web", "-n", "shop") == ["placement/shop/web"]
+    assert names("placement", "web", "-n", "shop", "-o=name") == ["placement/shop/web"]
     for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names an object already"),
                         (("placements", "-A", "-n", "x"), "all of them")):  # fmt: skip
         code, _, err = muster("get", *wrong, "--repo", repo.path)
         assert (code, said in err) == (2, True), err
+
+
+def test_templates_are_given_an_object_or_a_list(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "us"))})
+
+    def said(*arguments: str) -> tuple[int, str, str]:
+        return muster("get", *arguments, "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+
+    each = "jsonpath={range .items[*]}{.metadata.name}={.metadata.labels.region}{'\\n'}{end}{.kind}"
+    assert said("clusters", "-o", each)[:2] == (0, "a=eu\nb=us\nList")
+    assert said("cluster/a", "-o", "jsonpath={.metadata.name}{.nowhere}")[:2] == (0, "a")
+    assert said("cluster", "a", "b", "-o=jsonpath={.items[1].metadata.name}")[:2] == (0, "b")
+    accepted = "jsonpath={.status.conditions[?(@.type=='HubAcceptedManagedCluster')].status}"
+    assert said("mcl", "a", "-o", accepted)[:2] == (0, "True")
+    for wrong, caret in (("{.a", "^"), ("{.items[7]}", " " * 7 + "^")):
+        code, out, err = said("clusters", "-o", f"jsonpath={wrong}")
+        assert (code, out) == (2, "")
+        assert f"\n{wrong}\n{caret}\n" in err
 
 
 _CLUSTER = """\

@@ -46,6 +46,7 @@ def repo(tmp_path: Path) -> Repo:
 
 READING = (
     "plan", "plan -o markdown", "plan -o json", "get managedclusters", "get managedclusters -o json",
+    "get managedclusters -o jsonpath={.items[*].status}{..message}",
     "describe ManagedCluster/a", "explain ManagedCluster/a", "validate", "validate -o github",
     "validate -o junit", "validate -o sarif", "render ManagedCluster/a", "history ManagedCluster/a", "forecast",
 )  # fmt: skip

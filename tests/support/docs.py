@@ -5,6 +5,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -91,9 +93,9 @@ def contributing_page() -> str:
     return f"{before}{begin}\n{picture()}\n\n{end}{after}"
 
 
-def questions_page() -> str:
-    """docs/questions.md: what is written there, each command with what it prints of the example fleet."""
-    text = (DOCS / "questions.md").read_text(encoding="utf-8")
+def asked_page(name: str) -> str:
+    """docs/questions.md and such: what is written there, each command with what it prints of the example fleet."""
+    text = (DOCS / name).read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         repo = new_repository(Path(folder) / "fleet")
         repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in sorted(EXAMPLE.rglob("*.yaml"))})
@@ -147,12 +149,13 @@ class Session:
         return "```console\n" + "\n".join(filter(None, printed)) + "\n```"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "pull-requests.md": pull_requests_page,
     "errors.md": errors_page,
     "commands.md": commands_page,
     "cel-functions.md": functions_page,
-    "questions.md": questions_page,
+    "questions.md": partial(asked_page, "questions.md"),
+    "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,
 }
 

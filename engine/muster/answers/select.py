@@ -25,7 +25,14 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("csr", "csrs"), ("CertificateSigningRequest",)),
     **dict.fromkeys(("mcl", "mcls"), ("ManagedCluster",)),
     **dict.fromkeys(("mclset", "mclsets"), ("ManagedClusterSet",)),
+    **dict.fromkeys(("mclsetbinding", "mclsetbindings"), ("ManagedClusterSetBinding",)),
+    **dict.fromkeys(("mca", "mcas"), ("ManagedClusterAddOn",)),
+    **dict.fromkeys(("budget", "budgets"), ("DisruptionBudget",)),
     "cd": ("ClusterDeployment",),
+    "cdc": ("ClusterDeploymentCustomization",),
+    "imgset": ("ClusterImageSet",),
+    "mcing": ("MultiClusterIngress",),
+    "rb": ("ResourceBinding",),
 }
 
 

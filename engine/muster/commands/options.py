@@ -171,11 +171,34 @@ def as_one(function: _F, name: str, make: Callable[..., object], *options: str) 
     return joined  # type: ignore[return-value]
 
 
-def output_option(*formats: str) -> Callable[[_F], _F]:
-    """`-o FORMAT`, the first being the default."""
-    return click.option(
-        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
-    )
+class _Form(click.Choice[str]):
+    """One of some output formats; `-o=json` is `-o json`, as for kubectl."""
+
+    def __init__(self, formats: Sequence[str], *, templates: bool) -> None:
+        super().__init__(formats)
+        self._templates = templates
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """The formats, and that of templates."""
+        usual = super().get_metavar(param, ctx)
+        return f"{usual[:-1]}|{JSONPATH}TEMPLATE]" if usual and self._templates else usual
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the format."""
+        text = str(value).removeprefix("=")
+        if self._templates and text.startswith(JSONPATH):
+            return text
+        return super().convert(text, param, ctx)
+
+
+#: How the format begins that is a template, as kubectl reads it.
+JSONPATH = "jsonpath="
+
+
+def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
+    """`-o FORMAT`, the first being the default; with `templates` also `-o jsonpath=TEMPLATE`."""
+    form = _Form(formats, templates=templates)
+    return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help="Output format.")
 
 
 def one_object(target: str) -> "Callable[[ObjectId], bool]":

@@ -10,10 +10,16 @@ _ANYWHERE: Final = re.compile(r"(?<=#)#(?=\w*\[)")
 _ORDER: Final = re.compile(rf"{_ANYWHERE.pattern}|\A\s*:(?=:[a-zA-Z][^:]*::)")
 
 
+def inert(line: str) -> str:
+    """Escape what of a line a CI system would obey."""
+    if "##" in line or "::" in line:
+        return _ORDER.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", line)
+    return line
+
+
 def printable(text: str) -> str:
-    """Escape what a terminal or a CI system would obey, and what turns or breaks a line."""
-    if "##" in text or "::" in text:
-        text = _ORDER.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", text)
+    """The same, and escape what a terminal would obey, and what turns or breaks a line."""
+    text = inert(text)
     if text.isprintable():
         return text
     return "".join(
