@@ -99,6 +99,7 @@ THROUGH = {
             "pools/messages pools/model pools/pools pools/power pools/survey"
         ),
         "decide/pulses/test_stage.py": "pulses/event",
+        "decide/test_approval.py": "pools/consent",
         "decide/test_budgets.py": "allowance held population",
         "decide/test_faults.py": "failures kept",
         "decide/test_pipeline.py": "context",
@@ -171,6 +172,7 @@ THROUGH = {
         "check/test_waivers.py": "waiver",
         "commands/test_test.py": "snapshot",
         "decide/test_because.py": "decision",
+        "decide/test_approval.py": "proposals",
         "fleet/test_places.py": "ids source",
         "gitio/test_pulse_memory.py": "published",
         "output/test_findings.py": "finding findings",

@@ -67,7 +67,7 @@ def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Plac
 
 def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:
     """The stages that decided anything; each outcome has a rule, and inputs that stand in a file."""
-    context, spoken = Context.of(fleet), set()
+    context, spoken = Context.of(fleet, now), set()
     paths = {path for _, path in files}
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, now))

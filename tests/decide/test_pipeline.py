@@ -34,7 +34,7 @@ def told(outcome: Told) -> str:
 
 def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
-    context = Context.of(fleet)
+    context = Context.of(fleet, now)
     for stage in STAGES:
         whole = list(stage.ask(fleet, context, now))
         if isinstance(stage, Local):

@@ -4,6 +4,7 @@ and message, in whatever order the shards come and whoever decides them. What th
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,18 @@ def test_waivers_are_told_of_in_shards_and_from_the_state(tmp_path: Path) -> Non
     )
     assert live(living, tmp_path, 4, lambda _: shuffled, (1, 8)) > 1
     assert "MUS701" in str(living.whole()["findings"])
+
+
+def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    living.approvals_are_asked_for()
+    waiting = []
+    for number, happening in enumerate((living.nothing, living.nothing, living.an_approval)):
+        happening()
+        assert live(living, tmp_path / str(number), 1, lambda _: shuffled, (3,)) == 1
+        waiting.append(str(living.whole()["held"]).count("awaits approval"))
+        living.now += timedelta(hours=1)
+    assert waiting[0] < waiting[2] < waiting[1], waiting
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:

@@ -101,6 +101,29 @@ def test_an_empty_commit_lets_a_held_removal_go(tmp_path: Path) -> None:
     assert sum(text is None for text in files.values()) >= 4, "they are gone"
 
 
+def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 4, 6), state_in(tmp_path)
+    looked_at, held = list[str](), list[int]()
+
+    def silence() -> str:
+        living.now += timedelta(hours=1)
+        return "all are silent"
+
+    for happening in (
+        living.approvals_are_asked_for, silence, living.an_approval, living.heartbeats, silence, living.an_approval,
+    ):  # fmt: skip
+        what = happening()
+        asked = living.question()
+        found = answer(asked, state)
+        assert told(found.settled) == living.whole(), what
+        living.land(found.settled)
+        found.remember(state)
+        looked_at.append(found.looked_at)
+        held.append(sum(one.wait is not None and not one.wait.approved for one in found.settled.last.fleet.held))
+    assert max(held) > held[-1] > 0, held
+    assert looked_at[2].endswith("wide"), looked_at
+
+
 class TestState:
     """Whatever becomes of the state, the same is decided."""
 

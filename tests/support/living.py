@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
+import yaml
+
 from muster.acts.message import commit_message
 from muster.engine.question import Question
 from muster.engine.settle import settle
@@ -22,6 +24,7 @@ from muster.gitio.importing import build_commit
 from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import branch_tip, open_repository
 from muster.model.times import format_time
+from muster.model.tree import Tree, mappings_at
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Content, Repo, new_repository
 
@@ -181,6 +184,7 @@ class Living:
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
             self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
             self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
+            self.approvals_are_asked_for, self.an_approval, self.an_approval,
         ]  # fmt: skip
         if self.chance.random() < 0.02:
             return self.a_slip()
@@ -325,6 +329,27 @@ class Living:
             f"spec: {{maxDisrupted: {most}, ignoreUpTo: 0, cooldown: 1m}}\n"
         )
         return self._put({"policies/budget.yaml": text}, f"budget of {most}")
+
+    def approvals_are_asked_for(self) -> str:
+        """From now on effects wait for a person."""
+        effects = self.chance.choice(("[taint]", "[remedy, removal]", "[taint, remedy, removal, deletion]"))
+        spec = f"{{approval: {{topics: [{{name: careful, effects: {effects}}}]}}}}"
+        text = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {spec}\n"
+        return self._put({"fleet.yaml": text}, f"Fleet {spec}")
+
+    def an_approval(self) -> str:
+        """A person approves one half of what waits."""
+        entries = [
+            {"object": f"{body['kind']}/{body['metadata']['name']}", "effect": entry["effect"], "since": entry["since"]}
+            for file in sorted((self.repo.path / "derived").rglob("*.yaml"))
+            if (body := yaml.load(file.read_text(), Loader=yaml.BaseLoader))
+            for entry in mappings_at(body, "status", "muster", "held") if "since" in entry
+        ]  # fmt: skip
+        said: Tree = {
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": "careful"},
+            "spec": {"effects": [entry for entry in entries if self.chance.random() < 0.5]},
+        }  # fmt: skip
+        return self._put({"approvals/careful.yaml": yaml.safe_dump(said)}, f"{len(said['spec']['effects'])} approved")
 
     def a_setting(self) -> str:
         spec = self.chance.choice((

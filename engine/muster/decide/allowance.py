@@ -9,9 +9,10 @@ Conditions are never held: they tell the truth. What stands already is not asked
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from muster.decide.approval import Approvals
 from muster.decide.population import headline, in_service, sound_override
 from muster.fleet.view import View
 from muster.model.decision import Because, Held, Input
@@ -95,12 +96,13 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
 class Allowance:
     """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes nothing.
 
-    `holding`: what holds; nothing while the Fleet's annotation lets all through.
+    `holding`: what holds; nothing while the Fleet's annotation lets all through. `approvals`: what waits for a person.
     """
 
     budgets: tuple[Budget, ...]
     holding: tuple[Holding, ...]
     now: datetime
+    approvals: Approvals = field(default_factory=Approvals)
 
     def holds(self, view: View, cluster: ObjectId, effect: str) -> Held | None:
         """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None where it may happen.
@@ -109,14 +111,19 @@ class Allowance:
         effects that do not stand yet; a cluster that no earlier run has seen was never in service, so what keeps work
         away from it disrupts nothing. One that has never been available is not counted, but held like any other.
         """
+        if is_cluster(cluster) and cluster not in view.previous:
+            return None
+        wait = self.approvals.wait(view, cluster, effect, self.now)
+        if wait is not None and not wait.approved:
+            return self.approvals.held(cluster, effect, wait)
         holding = self._holding(view, cluster)
-        if holding is None or (is_cluster(cluster) and cluster not in view.previous):
+        if holding is None:
             return None
         override = sound_override(view, cluster)
         if override is not None and override.covers(self.now):
             return None
         because = holding.because
-        return Held(cluster, effect, holding.text, because, holding.until)
+        return Held(cluster, effect, holding.text, because, holding.until, wait)
 
     def freezes(self, view: View, cluster: ObjectId) -> bool:
         """Whether the effects on a cluster stay exactly as they are: its budget holds, and nothing is heard of it.

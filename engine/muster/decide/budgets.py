@@ -8,7 +8,7 @@ A budget's past (over since, met since) lies in the Fleet's derived part and cha
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster.decide.allowance import Allowance, Holding, holdings
@@ -48,7 +48,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     found = [
         holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
     ]
-    yield _allowance(shared, id_, budgets, found, now)
+    yield replace(_allowance(shared, id_, budgets, found, now), approvals=context.allowance.approvals)
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     yield from _state(shared, id_, found, because, now)
     yield from _conditions(shared, (id_, past), found, groups, because, now)

@@ -7,9 +7,11 @@ of their objects is concerned in.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TypeAlias
 
 from muster.decide.allowance import EVERYTHING, Allowance
+from muster.decide.approval import Approvals
 from muster.decide.removals import held_removals
 from muster.decide.wish import NOTHING, Wish, Wished
 from muster.fleet.faults import is_fault
@@ -96,8 +98,8 @@ class Context:
     allowance: Allowance = EVERYTHING
 
     @classmethod
-    def of(cls, fleet: Ruled) -> "Context":
-        """The context in which a fleet is decided, before any stage has told anything."""
+    def of(cls, fleet: Ruled, now: datetime) -> "Context":
+        """The context in which a fleet is decided at an instant, before any stage has told anything."""
         shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
         return cls(
             rules=fleet.rules,
@@ -114,13 +116,14 @@ class Context:
             uses_adapters=_uses_adapters(fleet),
             lease_floor=fleet.beyond.lease_floor,
             disrupted=fleet.beyond.disrupted,
+            allowance=Allowance((), (), now, Approvals.of(fleet)),
         )
 
     def about(self, fleet: Ruled) -> "Context":
         """Return what was told so far as the context of another fleet."""
         return replace(
-            Context.of(fleet), lease_floor=self.lease_floor, disrupted=self.disrupted, wishes=self.wishes,
-            stated=self.stated, allowance=self.allowance, faulty=self.faulty,
+            Context.of(fleet, self.allowance.now), lease_floor=self.lease_floor, disrupted=self.disrupted,
+            wishes=self.wishes, stated=self.stated, allowance=self.allowance, faulty=self.faulty,
         )  # fmt: skip
 
     def after(self, outcomes: Iterable[object]) -> "Context":

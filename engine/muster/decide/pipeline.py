@@ -187,7 +187,7 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
     before = fleet
     try:
-        context = Context.of(fleet)
+        context = Context.of(fleet, now)
     except Exception as error:
         if fleet.objects.keys() <= fleet.broken or fleet.partial:
             raise

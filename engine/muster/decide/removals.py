@@ -4,23 +4,25 @@ One cluster that nobody declares any more is removed. Many at once are more like
 more are gone than a budget's `maxRemoved` allows, none of them is removed. They keep the whole of what was derived,
 stay chosen where they were, count in every budget, and the Fleet says which they are.
 
-What lets them go: fewer of them, the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`, or the trailer
-`Muster-Allow-Removal: <how many, or all>` of a commit since the last run. Decided before all else, because what is held
+What lets them go: fewer of them, the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`, the trailer
+`Muster-Allow-Removal: <how many, or all>` of a commit since the last run, or an Approval, of those that it names, where
+`Fleet.spec.approval` has removals proposed. Decided before all else, because what is held
 back is in the fleet for every stage.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from muster.decide.approval import Approvals, awaits
 from muster.decide.population import fleet_id, in_service, kept_clusters, was_in_service
 from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
 from muster.fleet.view import View
-from muster.model.decision import Because, Held, Input
+from muster.model.decision import Because, Held, Input, Wait
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
@@ -38,28 +40,38 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """The clusters that are to be removed, and how many there are with them.
+    """The clusters that are to be removed, and how many there are with them; without those that are approved, which go.
 
-    `budget` is the one that holds all of them back; None: they go.
+    `budget` is the one that holds all of them back; None: they go. `waits` says of each that is proposed since when.
     """
 
     gone: tuple[ObjectId, ...]
     population: int
     budget: Budget | None
     allowed: int
+    waits: Mapping[ObjectId, Wait] = field(default_factory=dict)
+
+    @property
+    def topic(self) -> str:
+        """The topic under which they are proposed; empty where they are not."""
+        return next((wait.topic for wait in self.waits.values()), "")
 
     @property
     def text(self) -> str:
         """What is held and why, in one sentence without its full stop."""
         name = self.budget.id.name if self.budget else ""
         count = f"{len(self.gone)} of {self.population} clusters are declared no more"
-        return f"{count}, budget {name!r} lets {self.allowed} be removed at once"
+        proposed = f": {awaits(self.topic)}" if self.topic else ""
+        return f"{count}, budget {name!r} lets {self.allowed} be removed at once{proposed}"
 
 
 def removals(fleet: Fleet, now: datetime) -> Removals:
     """Return which clusters nobody declares any more, and whether a budget holds their removal."""
     known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
+    approvals = Approvals.of(fleet)
+    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, EFFECT, now))}
+    gone = tuple(id_ for id_ in gone if id_ not in waits or not waits[id_].approved)
     # Newcomers count: what stands on the next run must be judged as it was on this one.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0)
@@ -73,7 +85,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     granted = _granted(fleet.allowances)
     if not limits or granted is None or len(gone) <= limits[0][0] + granted:
         return none
-    return Removals(gone, total, limits[0][1], limits[0][0])
+    return Removals(gone, total, limits[0][1], limits[0][0], waits)
 
 
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
@@ -110,7 +122,7 @@ def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     if found.budget is None:
         return fleet
     because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
-    held = tuple(Held(id_, EFFECT, found.text, because) for id_ in found.gone)
+    held = tuple(Held(id_, EFFECT, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
     return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
 
 

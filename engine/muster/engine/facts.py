@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
+from muster.decide.approval import HELD_BY
 from muster.decide.taint_keys import taint_key, taint_text
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -97,11 +98,12 @@ def _remedies(body: Tree) -> Iterator[Fact]:
 
 
 def _held(body: Tree) -> Iterator[Fact]:
-    """Effects that a budget holds back."""
+    """Effects that are held back."""
     for entry in mappings_at(body, "status", "muster", "held"):
-        effect = str(entry.get("effect"))
+        effect, by = str(entry.get("effect")), str(entry.get("heldBy") or "")
         word = "kept from removal" if effect == "removal" else ""
-        yield Fact("held", effect, "held", str(entry.get("heldBy") or ""), word=word)
+        word = "awaiting approval" if by.partition(" ")[0] == HELD_BY else word
+        yield Fact("held", effect, "held", by, word=word)
 
 
 def _pending(body: Tree) -> Iterator[Fact]:

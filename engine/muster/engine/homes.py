@@ -37,6 +37,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
+    APPROVAL,
     CLUSTER_TAINT_POLICY,
     CONDITION_POLICY,
     CSR,
@@ -60,10 +61,10 @@ if TYPE_CHECKING:
 
 #: So many summaries are read at once.
 _AT_ONCE: Final = 500
-#: What every run needs: policies and settings.
+#: What every run needs: policies, settings, and what was approved.
 CONTEXT: Final = frozenset(
     (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET,
-     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, APPROVAL)
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from muster.model.decision import Because, Decision, Held, Input, Path
+from muster.model.decision import Because, Decision, Held, Input, Path, Wait
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
@@ -117,18 +117,25 @@ _value_of = lru_cache(1 << 12)(tree_of)
 
 
 def put_held(held: Iterable[Held]) -> Tree:
-    """Effects that a budget holds."""
+    """Effects that are held."""
     return [
-        [list(one.object), one.effect, one.reason, _put_because(one.because), put_time(one.horizon)] for one in held
-    ]
+        [list(one.object), one.effect, one.reason, _put_because(one.because), put_time(one.horizon),
+         one.wait and [one.wait.topic, put_time(one.wait.since), one.wait.approved]]
+        for one in held
+    ]  # fmt: skip
 
 
 def get_held(tree: Tree) -> list[Held]:
     """The effects."""
     return [
-        Held(ObjectId(*id_), effect, reason, _get_because(because), try_time(horizon))
-        for id_, effect, reason, because, horizon in tree
+        Held(ObjectId(*id_), effect, reason, _get_because(because), try_time(horizon), _get_wait(*(wait or ())))
+        for id_, effect, reason, because, horizon, wait in tree
     ]
+
+
+def _get_wait(topic: str = "", since: Tree = None, approved: Tree = None) -> Wait | None:
+    instant = try_time(since)
+    return None if instant is None else Wait(topic, instant, approved is True)
 
 
 def put_findings(findings: Iterable[Finding]) -> Tree:

@@ -62,10 +62,11 @@ class Run:
 
     @cached_property
     def held(self) -> list[Tree]:
-        """Disruptive effects that a budget holds back: object, effect and reason."""
+        """Disruptive effects that a budget holds back, or that wait for approval: object, effect and reason, and the
+        topic under which they are proposed."""
         return [
             {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
-             "effect": h.effect, "reason": h.reason}
+             "effect": h.effect, "reason": h.reason, **({"topic": h.wait.topic} if h.wait else {})}
             for h in self.fleet.held
         ]  # fmt: skip
 

@@ -1,9 +1,9 @@
 """Decisions: what muster concluded, why, and until when.
 
 Every stage of the pipeline returns a list of outcomes. A `Decision` sets one field of one object's derived
-part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget keeps from happening; a `Wake` is
-an instant at which to look again though nothing is decided; a `Finding` is something that only deciding could show to
-be wrong.
+part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget, or the want of an approval,
+keeps from happening; a `Wake` is an instant at which to look again though nothing is decided; a `Finding` is something
+that only deciding could show to be wrong.
 Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
 """
 
@@ -79,16 +79,27 @@ class Pulse:
     sent: Published | None = None
 
 
+class Wait(NamedTuple):
+    """An effect that is proposed under a topic, and asked for since an instant; `approved` where a person has said yes
+    since, and something else is in the way."""
+
+    topic: str
+    since: datetime
+    approved: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A disruptive effect that a budget holds back: `effect` says which (`taint key:NoSelect`,
-    `remedy TrafficControl`, `replacement`), `reason` why, in a sentence."""
+    """A disruptive effect that a budget holds back, or that waits for approval: `effect` says which
+    (`taint key:NoSelect`, `remedy TrafficControl`, `replacement`), `reason` why, in a sentence. `wait` is there where
+    the effect needs approval, whatever holds it."""
 
     object: ObjectId
     effect: str
     reason: str
     because: Because
     horizon: datetime | None = None
+    wait: Wait | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,7 @@ ADAPTER_REPORT = Kind(
 NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
 POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
+APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
 
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
@@ -162,7 +163,7 @@ ALL: tuple[Kind, ...] = (
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
-    WAIVER,
+    WAIVER, APPROVAL,
 )  # fmt: skip
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.

@@ -11,6 +11,7 @@ from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 from muster.model.kinds import (
     ADAPTER_REPORT,
     ADD_ON_PLACEMENT_SCORE,
+    APPROVAL,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_DEPLOYMENT_CUSTOMIZATION,
@@ -67,6 +68,7 @@ _FOLDERS: Final = {
     MULTI_CLUSTER_INGRESS: "ingresses", RESOURCE_BINDING: "bindings", PLACEMENT: "placements",
     PLACEMENT_DECISION: "placements/decisions", CLUSTER_CLAIM: "pools/claims", CLUSTER_IMAGE_SET: "pools/images",
     CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations", WAIVER: "waivers",
+    APPROVAL: "approvals",
 }  # fmt: skip
 
 

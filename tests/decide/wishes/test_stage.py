@@ -45,7 +45,7 @@ def test_every_expression_is_evaluated_once_about_a_cluster(now: datetime) -> No
 def test_the_stages_after_budgets_add_nothing_that_was_not_asked_for() -> None:
     """Whatever they put on a cluster that nobody wrote was asked for, or stood; what is held was asked for, too."""
     fleet = fleet_of(corpus(), LATER)
-    context, effects = Context.of(fleet), 0
+    context, effects = Context.of(fleet, LATER), 0
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, LATER))
         if stage.name in ("taints", "taint policies", "remedies"):
@@ -69,7 +69,7 @@ spec: {hubAcceptsClient: true}
 status: {conditions: [{type: ManagedClusterConditionAvailable, status: "False", reason: R, message: ""}]}
 """
     fleet = fleet_of({**corpus(), ("", "leaving.yaml"): going}, LATER)
-    context = Context.of(fleet)
+    context = Context.of(fleet, LATER)
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, LATER))
         context = context.after(outcomes)

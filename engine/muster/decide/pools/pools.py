@@ -17,6 +17,7 @@ from muster.decide.pools.backoff import Streak
 from muster.decide.pools.buckets import Buckets, classify, shown_bucket
 from muster.decide.pools.budget import EFFECT, Hold, held_by_budget
 from muster.decide.pools.claims import ASSIGNED, NO_CLUSTERS
+from muster.decide.pools.consent import Consent
 from muster.decide.pools.dependencies import Dependencies
 from muster.decide.pools.hub_version import hub_version, matching
 from muster.decide.pools.inventory import Inventory, Stock, reserve, synchronize
@@ -91,6 +92,7 @@ class _PoolPass:
         self.before = world.fleet.conditions_before(pool.id)
         self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
         self.holds: dict[str, Hold] = {}
+        self.consent = Consent(world.fleet, world.allowance)
         self.broken: frozenset[str] = frozenset()
         self.decided = {cluster.id: world.decided(cluster.id) for cluster in self.clusters}
 
@@ -105,6 +107,7 @@ class _PoolPass:
         self.broken = frozenset(cluster.name for cluster in buckets.broken)
         if self.pool.deleting:
             self._wind_down(buckets)
+            yield from self.consent.held()
             return
         links, stale = repair(buckets, claims, self.rules), buckets.stale
         buckets = _after(buckets, links)
@@ -116,7 +119,10 @@ class _PoolPass:
         served = _after(buckets, links)
         missing = self.world.dependencies.missing(self.pool)
         free = None if inventory is None else len(inventory.free)
-        step = plan(self.pool, served, len(links.waiting), Means(bool(missing), free, self._replaceable), self.rules)
+        step = self.consent.within(
+            self.pool, lambda pool, may_go: plan(pool, served, len(links.waiting),
+                                                 Means(bool(missing), free, self._replaceable, may_go), self.rules)
+        )  # fmt: skip
         born = list(self._create(step, inventory))
         self._delete(step.delete)
         if not (step.blocked and self.rules.starved_by_dependencies):
@@ -126,6 +132,7 @@ class _PoolPass:
         self._say_of_means(step, missing, inventory)
         self._record(step, links, born)
         yield from self._held(step)
+        yield from self.consent.held()
 
     def keep(self) -> None:
         """Leave everything as the last run left it."""
@@ -280,7 +287,7 @@ class _PoolPass:
         """Delete what nobody has claimed; when the last cluster is gone nothing of the pool is kept."""
         if buckets.total == 0:
             return
-        step = wind_down(self.pool, buckets)
+        step = self.consent.within(self.pool, lambda pool, may_go: wind_down(pool, buckets, may_go))
         self._delete(step.delete)
         gone = {cluster.name for cluster in step.delete}
         self._count(_without(buckets, gone))

@@ -34,11 +34,12 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Means:
     """What stands in the way of a pass: whether a dependency is missing, how many customizations are free (None: the
-    pool has no inventory), and which clusters may be replaced now."""
+    pool has no inventory), which clusters may be replaced now, and which may be deleted at all."""
 
     missing: bool
     customizations: int | None
     replaceable: Callable[[Cluster], bool]
+    may_go: Callable[[Cluster], bool] = lambda _: True
 
 
 def capacity_of(pool: Pool, buckets: Buckets) -> int:
@@ -56,7 +57,7 @@ def concurrency_of(pool: Pool, buckets: Buckets) -> int:
 def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules) -> Plan:
     """Return what a pass does with a pool that is kept. `buckets` are those after assignment."""
     slots = concurrency_of(pool, buckets)
-    marked = _movable(buckets.marked)[:slots]
+    marked = _movable(buckets.marked, means.may_go)[:slots]
     slots -= len(marked)
     drift = buckets.unclaimed - pool.size - waiting
     if slots <= 0:
@@ -72,10 +73,10 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules)
             return Plan(delete=marked, asked=True, blocked=True)
     replaced, held = _replaced(buckets, drift, slots, means)
     if not buckets.broken:
-        excess = _excess(buckets, min(drift, slots))
+        excess = _excess(buckets, min(drift, slots), means)
         return Plan(delete=(*marked, *replaced, *excess), held=held, asked=asked, blocked=blocked)
     shed, held = _shed(held, min(drift, slots) - len(replaced))
-    excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed)) if shed else ()
+    excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed), means) if shed else ()
     delete = (*marked, *replaced, *shed, *excess)
     return Plan(delete=delete, replaced=replaced, held=held, asked=asked, blocked=blocked)
 
@@ -90,9 +91,9 @@ def _replaced(
     buckets: Buckets, drift: int, slots: int, means: Means
 ) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
     """The broken clusters, or the one stale cluster, that go now, and those that are held back."""
-    candidates = _movable(buckets.broken)
+    candidates = _movable(buckets.broken, means.may_go)
     if not candidates and drift == 0 and not buckets.installing:
-        candidates = _movable(buckets.stale)
+        candidates = _movable(buckets.stale, means.may_go)
         slots = 1
     go: list[Cluster] = []
     held: list[Cluster] = []
@@ -103,19 +104,19 @@ def _replaced(
     return tuple(go), tuple(held)
 
 
-def _excess(buckets: Buckets, number: int) -> tuple[Cluster, ...]:
+def _excess(buckets: Buckets, number: int, means: Means) -> tuple[Cluster, ...]:
     """The clusters that could serve a claim last go first: installing, newest first; then standby, then assignable,
     oldest first."""
-    ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable))
+    ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable), means.may_go)
     return ordered[: max(0, number)]
 
 
-def wind_down(pool: Pool, buckets: Buckets) -> Plan:
+def wind_down(pool: Pool, buckets: Buckets, may_go: Callable[[Cluster], bool] = lambda _: True) -> Plan:
     """Return what a pass does with a pool that is being deleted: what is marked goes, then all that is unclaimed."""
     unclaimed = chain(buckets.marked, buckets.installing, buckets.standby, buckets.assignable, buckets.broken)
-    return Plan(delete=_movable(unclaimed)[: concurrency_of(pool, buckets)])
+    return Plan(delete=_movable(unclaimed, may_go)[: concurrency_of(pool, buckets)])
 
 
-def _movable(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
-    """Without the clusters that cannot be read or are protected."""
-    return tuple(cluster for cluster in clusters if cluster.deletable)
+def _movable(clusters: Iterable[Cluster], may_go: Callable[[Cluster], bool]) -> tuple[Cluster, ...]:
+    """Without the clusters that cannot be read, are protected or may not go."""
+    return tuple(cluster for cluster in clusters if cluster.deletable and may_go(cluster))

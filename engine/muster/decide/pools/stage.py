@@ -13,6 +13,7 @@ from muster.decide.pools import messages
 from muster.decide.pools.buckets import shown_bucket
 from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
 from muster.decide.pools.clusters import ASKED, asked_since
+from muster.decide.pools.consent import Consent
 from muster.decide.pools.dependencies import Dependencies
 from muster.decide.pools.inventory import Stock
 from muster.decide.pools.ledger import CARRIED, Ledger
@@ -24,7 +25,7 @@ from muster.decide.pools.survey import survey
 from muster.decide.transitions import condition
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.model.decision import OF_SPEC, Because, Input, Outcome
+from muster.model.decision import OF_SPEC, Because, Held, Input, Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
@@ -160,21 +161,24 @@ def _mark(world: World, cluster: Cluster) -> None:
     world.ledger.set(cluster.id, path, dict(sorted(annotations.items())), _CLAIMS)
 
 
-def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
     """Clusters whose pool is gone stay; those that are marked go, for nobody else will delete them."""
     if world.fleet.unidentified:
         return
+    consent = Consent(world.fleet, world.allowance)
     for key, members in sorted(world.view.of_pool.items()):
         if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
             continue
         for cluster in members:
-            if cluster.marked and not cluster.deleting and cluster.deletable:
+            if cluster.marked and not cluster.deleting and cluster.deletable and consent.approved(cluster):
                 stamp = format_time(world.now)
                 world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, _ORPHANED)
+                consent.waits.pop(cluster.id, None)
         left = sorted(cluster.name for cluster in members if not cluster.deleting)
         if left:
             known = (world.fleet.objects.get(cluster.id) for cluster in members)
             yield messages.orphaned(key, left, next((obj for obj in known if obj is not None), None))
+    yield from consent.held()
 
 
 def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
