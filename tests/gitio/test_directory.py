@@ -8,8 +8,8 @@ import pytest
 
 from muster.gitio.directory import DirectorySnapshot
 from muster.gitio.errors import RepositoryError
+from muster.gitio.ids import object_id
 from muster.gitio.paths import MAX_BLOB_BYTES
-from muster.gitio.stored import blob_id
 from muster.model.snapshot import Skipped, Snapshot
 from tests.support.git import add_worktree, git_environ, new_repository
 
@@ -39,14 +39,8 @@ def test_satisfies_the_protocol(tmp_path: Path) -> None:
     snapshot: Snapshot = DirectorySnapshot(tmp_path, git_environ(tmp_path))
     assert snapshot.commit is None
     [file] = snapshot.files()
-    assert file.oid == blob_id(b"a: 1\n")
+    assert file.oid == object_id("blob", b"a: 1\n")
     assert file.ref == ""
-
-
-@pytest.mark.parametrize("content", [b"", b"a: 1\n", b"\0\xff" * 1000])
-def test_blob_ids_are_gits(tmp_path: Path, content: bytes) -> None:
-    repo = new_repository(tmp_path / "r")
-    assert blob_id(content) == repo.git("hash-object", "--stdin", stdin=content)
 
 
 def test_in_a_work_tree_reads_what_git_does_not_ignore(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from muster.gitio.agentfetch import fetch_agents
+from muster.gitio.ids import object_id
 from muster.gitio.repository import open_repository
-from muster.gitio.stored import blob_id
 from muster.gitio.upkeep import tidy
 from tests.support.git import Repo, clone, new_repository
 
@@ -41,7 +41,7 @@ def test_heartbeats_leave_nothing_behind(here: Repo, tmp_path: Path) -> None:
     assert loose(here) >= 12
     repository = open_repository(here.path, here.environ)
     # git guesses how many there are from one of 256 folders.
-    there = [content for number in range(2000) if blob_id(content := b"%d" % number).startswith("17")]
+    there = [content for number in range(2000) if object_id("blob", content := b"%d" % number).startswith("17")]
     for content in there[:2]:
         here.git("hash-object", "-w", "--stdin", stdin=content)
     tidy(repository)
@@ -67,7 +67,7 @@ def test_what_may_be_somebodys_stays_for_as_long_as_git_has_it(
         here.git("config", "--remove-section", "remote.origin")
     for number in range(2000):
         content = b"%d" % number
-        if (oid := blob_id(content)).startswith("17"):
+        if (oid := object_id("blob", content)).startswith("17"):
             here.git("hash-object", "-w", "--stdin", stdin=content)
             os.utime(here.path / ".git/objects" / oid[:2] / oid[2:], (time.time() - 2 * 86400,) * 2)
     there = loose(here)

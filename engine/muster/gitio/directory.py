@@ -19,11 +19,12 @@ from muster.gitio.closed import closed_git
 from muster.gitio.entries import describe_link
 from muster.gitio.errors import RepositoryError
 from muster.gitio.history import History, history_of
+from muster.gitio.ids import object_id
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.gitio.process import Git
 from muster.gitio.repository import Repository, open_repository
-from muster.gitio.stored import Stored, blob_id
+from muster.gitio.stored import Stored
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import SourceFile
 
@@ -150,7 +151,7 @@ class DirectorySnapshot(Snapshot):
     def _read(self, path: str, raw: bytes) -> SourceFile:
         content = _read_regular(self._root + raw, MAX_BLOB_BYTES)
         if self._stored is None:
-            return SourceFile(path, blob_id(content), lambda: content)
+            return SourceFile(path, object_id("blob", content), lambda: content)
         content = self._stored.content(raw, content)
         return SourceFile(path, self._stored.id_of(content), lambda: content)
 

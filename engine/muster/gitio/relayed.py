@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.gitio.errors import UnreadableError
+from muster.gitio.ids import format_of, object_id
 from muster.gitio.objects import GitObject, Objects
 from muster.gitio.repository import Repository, common_directory
 from muster.gitio.trees import raw_entries
@@ -21,7 +22,6 @@ COMMIT: Final = ".commit"
 #: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
 _TREE: Final = b"40000"
-_SHA256_DIGITS: Final = 64
 _COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 #: Commits of relays that are remembered: a look at refs finds most of them as they were.
 _REMEMBERED: Final = 64
@@ -56,7 +56,7 @@ def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> di
     return {
         oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)
         if not isinstance(text, UnreadableError)
-        and (tree := _COMMIT_TREE.match(text.content)) and tree[1].decode() == _tree_id(rest, len(oid))
+        and (tree := _COMMIT_TREE.match(text.content)) and tree[1].decode() == object_id("tree", rest, format_of(oid))
     }  # fmt: skip
 
 
@@ -69,12 +69,6 @@ def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
     oid = next((oid for _, name, oid in entries if name == COMMIT.encode()), "")
     others = (entry for entry in entries if entry[1] != COMMIT.encode())
     return oid, b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(oid)) for mode, name, oid in others)
-
-
-def _tree_id(raw: bytes, digits: int) -> str:
-    digest = hashlib.new("sha256" if digits == _SHA256_DIGITS else "sha1", usedforsecurity=False)
-    digest.update(b"tree %d\0%b" % (len(raw), raw))
-    return digest.hexdigest()
 
 
 def _read(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,6 @@ no attribute says anything. The id then tells whether git takes the bytes as the
 what goes through a filter or another encoding is really converted, into a store that is thrown away.
 """
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Self
 
 from muster.gitio.errors import UnreadableError, complaint
+from muster.gitio.ids import object_id
 from muster.gitio.objects import Objects
 from muster.gitio.process import Complaints, Git, reap
 
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from muster.gitio.process import Process
 
 _ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
-
-
-def blob_id(content: bytes, object_format: str = "sha1") -> str:
-    """Return git's id of a blob with this content."""
-    digest = hashlib.new(object_format, usedforsecurity=False)
-    digest.update(b"blob %d\0%b" % (len(content), content))
-    return digest.hexdigest()
 
 
 class Stored:
@@ -69,7 +62,7 @@ class Stored:
 
     def id_of(self, content: bytes) -> str:
         """Return the blob id that content has in this repository."""
-        return blob_id(content, self._object_format)
+        return object_id("blob", content, self._object_format)
 
     def _converted(self, path: bytes) -> bytes:
         """Let git convert the file into a store of our own, and read it there."""
