@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import struct
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -17,8 +18,9 @@ from muster.agent import relay as relay_module
 from muster.agent.heartbeat import Heart
 from muster.agent.hub_copy import HubCopy
 from muster.agent.relay import Relay
-from muster.agent.relay_http import RelayServer, Tokens
-from muster.agent.relayed_ref import RelayedRef
+from muster.agent.relay_access import Tokens
+from muster.agent.relay_http import Doors, RelayServer
+from muster.agent.relayed_ref import Credentials, RelayedRef
 from muster.commands import exits
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import here
@@ -154,13 +156,14 @@ def test_whoever_says_too_much_is_left_out_and_named(site: Site) -> None:
 
 
 @contextmanager
-def serving(site: Site, tokens: Path) -> Iterator[str]:
+def serving(site: Site, tokens: Path | None, doors: Doors | None = None, copy: HubCopy | None = None) -> Iterator[str]:
     site.relay.follow()
-    server = RelayServer(("127.0.0.1", 0), site.relay, Tokens(tokens), HubCopy(site.relay.repository, "main"))
+    doors = doors or Doors(Tokens(tokens) if tokens else None)
+    server = RelayServer(("127.0.0.1", 0), site.relay, doors, copy or HubCopy(site.relay.repository, "main"))
     thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'https' if doors.context else 'http'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
@@ -177,7 +180,7 @@ def tokens(tmp_path: Path) -> Path:
 def own(url: str, name: str, folder: Path, token: str = "") -> RelayedRef:
     file = folder / f"{name}.token"
     file.write_text(f"{token or name}\n")
-    return RelayedRef(url, name, 5.0, file)
+    return RelayedRef(url, name, 5.0, Credentials(file), lambda: NOW)
 
 
 def test_agents_speak_over_http(site: Site, tokens: Path, tmp_path: Path) -> None:
@@ -200,7 +203,7 @@ def test_a_token_is_one_cluster_s(site: Site, tokens: Path, tmp_path: Path, toke
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path, token)
         for asked in (ref.look, ref.view, lambda: ref.replace(NOTHING, {}, "")):
-            with pytest.raises(RepositoryError, match="does not take the token for edge-h"):
+            with pytest.raises(RepositoryError, match="lets nobody in as edge-h by the token in"):
                 asked()
         with tokens.open("a") as file:  # read again when it changes
             file.write(f"edge-h {hashlib.sha256(token.encode()).hexdigest()}\n")
@@ -240,6 +243,19 @@ def test_of_a_stranger_nothing_is_read(site: Site, tokens: Path) -> None:
         assert line.recv(100).startswith(b"HTTP/1.1 401 ")
         while line.recv(1000):
             pass  # and is hung up on
+
+
+def test_an_agent_that_hangs_up_is_not_worth_a_word(
+    site: Site, tokens: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(site, tokens) as url:
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                line.sendall(b"GET /v1/agents/edge-h HTTP/1.1\r\n")  # and a reset instead of the rest
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+            line.sendall(b"\x16\x03\x01\x02\x00\x01")  # speaks TLS, where there is none
+    assert capfd.readouterr().err == ""
 
 
 def test_an_agent_hears_through_the_relay_that_it_is_accepted(

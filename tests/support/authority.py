@@ -1,5 +1,6 @@
-"""A certificate authority of a test's own."""
+"""A certificate authority of a test's own, and the certificate of a server on this machine."""
 
+import ipaddress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +24,27 @@ def new_authority(
         .add_extension(x509.BasicConstraints(ca=ca, path_length=0 if ca else None), critical=True)
         .sign(key, hashes.SHA256())
     )  # fmt: skip
-    certificate, private = folder / "ca.crt", folder / "ca.key"
+    return _written(folder, "ca", made, key)
+
+
+def server_certificate(folder: Path) -> tuple[Path, Path]:
+    """Write `server.crt`, which signs itself and is of 127.0.0.1, and `server.key`; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(2).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    return _written(folder, "server", made, key)
+
+
+def _written(folder: Path, name: str, made: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> tuple[Path, Path]:
+    certificate, private = folder / f"{name}.crt", folder / f"{name}.key"
     certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     private.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

@@ -109,7 +109,7 @@ class Hub:
         body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
         bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
         return replace(
-            view_of(body), answers={name: _answer(body) for name, body in bodies.items() if body is not None}
+            view_of(body), answers={name: answer_of(body) for name, body in bodies.items() if body is not None}
         )
 
     def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
@@ -147,7 +147,8 @@ def read_body(data: bytes, path: str) -> Tree:
     return loaded.documents[0].body
 
 
-def _answer(body: Tree) -> Answer:
+def answer_of(body: Tree) -> Answer:
+    """What became of a request for a certificate, by its derived part."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     text = dig(body, *CERTIFICATE)
     try:

@@ -1,15 +1,22 @@
 """What the hub has decided of clusters, read from a copy of its branch: for a relay, whom thousands ask."""
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from muster.agent.hub import View, read_body, view_of
+from muster.agent.hub import View, answer_of, read_body, view_of
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, branch_tip
-from muster.model.kinds import MANAGED_CLUSTER
+from muster.model.ids import ObjectId
+from muster.model.kinds import CSR, MANAGED_CLUSTER
 from muster.model.locations import SHARDS, derived_path
+from muster.model.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.identity.certificate import Issued
 
 
 @dataclass
@@ -20,6 +27,7 @@ class HubCopy:
     branch: str
     _tip: str = ""
     _views: dict[str, View] = field(default_factory=dict)
+    _issued: Mapping[str, Sequence["Issued"]] | None = None
     _lock: Lock = field(default_factory=Lock)
     _objects: Objects | None = None
 
@@ -28,23 +36,40 @@ class HubCopy:
         tip = branch_tip(self.repository, self.branch) or ""
         with self._lock:
             if tip != self._tip:
-                self._tip, self._views = tip, {}
+                self._tip, self._views, self._issued = tip, {}, None
 
-    def view(self, cluster: str) -> View:
-        """Return what the branch says of a cluster, as of the last turn. RepositoryError where nobody can read it."""
+    def issued(self, cluster: str) -> Sequence["Issued"]:
+        """Return the certificates of a cluster's agents that stood at the last turn."""
+        from muster.gitio.identities import issued_at
+
+        with self._lock:  # thousands ask when the branch has moved, and one looks
+            if self._issued is None:
+                self._issued = issued_at(self.repository, self._tip) if self._tip else {}
+            return self._issued.get(cluster, ())
+
+    def view(self, cluster: str, requests: Collection[str] = ()) -> View:
+        """Return what the branch says of a cluster, and of requests for certificates, as of the last turn.
+
+        RepositoryError where nobody can read it.
+        """
         with self._lock:
             tip, found = self._tip, self._views.get(cluster)
             self._objects = objects = self._objects or Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
         if found is None:
-            found = self._read(objects, tip, cluster)
+            found = view_of(_body(objects, tip, MANAGED_CLUSTER.id(cluster)))
             with self._lock:
                 if tip == self._tip:
                     self._views[cluster] = found
-        return found
+        if not requests:
+            return found
+        bodies = {name: _body(objects, tip, CSR.id(name)) for name in requests}
+        return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
-    def _read(self, objects: Objects, tip: str, cluster: str) -> View:
-        paths = [derived_path(MANAGED_CLUSTER.id(cluster), shards) for shards in SHARDS]
-        for path, answer in zip(paths, objects.read([f"{tip}:{path}" for path in paths] if tip else []), strict=False):
-            if not isinstance(answer, UnreadableError):
-                return view_of(read_body(answer.content, path))
-        return View()
+
+def _body(objects: Objects, tip: str, id_: ObjectId) -> Tree:
+    """The derived part of an object; None where there is none."""
+    paths = [derived_path(id_, shards) for shards in SHARDS]
+    for path, answer in zip(paths, objects.read([f"{tip}:{path}" for path in paths] if tip else []), strict=False):
+        if not isinstance(answer, UnreadableError):
+            return read_body(answer.content, path)
+    return None

@@ -20,6 +20,7 @@ from typing import Final
 
 from muster.gitio.agents import AgentFiles, AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.ids import object_id, tree_id
 from muster.gitio.importing import build_changed, placed, removed, written
 from muster.gitio.objects import Objects
 from muster.gitio.outcomes import Moved, Rejected
@@ -89,10 +90,11 @@ class Relay:
 
     def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> Standing | Moved:
         """Take what a cluster says over HTTP, in place of what is known by the name `expected`; it goes out with the
-        next commit. ValueError where it is too much."""
+        next commit. ValueError where it is too much, or comes with a commit of something else."""
         size = sum(map(len, files.values()))
         if size > self.limits.max_bytes or len(files) > self.limits.max_files:
             raise ValueError(f"more than {self.limits.max_bytes} bytes or {self.limits.max_files} files")
+        self._require_its_own(files)
         known = self.look(cluster)
         with self._lock:
             if known.commit != expected or self._posted.get(cluster) not in (None, known.files):
@@ -124,6 +126,16 @@ class Relay:
                 sent[cluster] = id_
         return len(changes)
 
+    def _require_its_own(self, files: Mapping[str, bytes]) -> None:
+        """A commit that comes along is of these files: its signature would be refused at the hub, and nobody told."""
+        signed = files.get(COMMIT)
+        if signed is None:
+            return
+        others = {path: content for path, content in files.items() if path != COMMIT}
+        id_ = tree_id(others, self.repository.object_format)
+        if (tree := _TREE.match(signed)) is None or tree[1].decode() != id_:
+            raise ValueError(f"{COMMIT} is no commit of the files beside it, which are the tree {id_}")
+
     def news(self) -> list[str]:
         """A line for each agent that was not told of yet whose branch holds too much, so that it is left out."""
         fresh = {cluster: why for cluster, why in self._over.items() if self._told.get(cluster) != why}
@@ -144,8 +156,8 @@ class Relay:
         stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
         for cluster, files in posted.items():
             folder = folder_of(cluster)
-            lines = [removed(folder), written(f"{folder}/{COMMIT}", stamp)]
-            lines += [written(f"{folder}/{path}", content) for path, content in sorted(files.items()) if path != COMMIT]
+            said = {COMMIT: stamp, **files}
+            lines = [removed(folder), *(written(f"{folder}/{path}", content) for path, content in sorted(said.items()))]
             yield cluster, (f"http {second}", lines)
 
     def _of_branches(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
@@ -232,8 +244,10 @@ def _files(objects: Objects, tree: str, folder: str = "") -> Iterator[tuple[str,
         path = folder + name.decode("utf-8", "surrogateescape")
         if mode == b"40000":
             yield from _files(objects, oid, f"{path}/")
-        elif path != COMMIT:
-            yield path, objects.blob(oid)
+        else:
+            content = objects.blob(oid)
+            if path != COMMIT or not _NO_TREE.match(content):
+                yield path, content
 
 
 def name_of(files: Mapping[str, bytes]) -> str:
@@ -247,6 +261,4 @@ def _id(repository: Repository, answer: object) -> str:
     content = getattr(answer, "content", b"")
     if _NO_TREE.match(content):
         return "http "
-    digest = hashlib.new(repository.object_format, usedforsecurity=False)
-    digest.update(b"commit %d\0%b" % (len(content), content))
-    return digest.hexdigest()
+    return object_id("commit", content, repository.object_format)

@@ -1,34 +1,29 @@
-"""A relay's HTTP side, for agents that do not push: each says who it is by a bearer token.
+"""A relay's HTTP side, for agents that do not push: each says who it is by a bearer token, or a client certificate.
 
-    GET  /v1/agents/<cluster>       what is known of it: {"commit": name or null, "files": {path: text}}
-    PUT  /v1/agents/<cluster>       {"expected": name or null, "files": ...} -> {"commit": name}; 409: look again
-    GET  /v1/agents/<cluster>/hub   what the hub says of it: {"accepted", "synced", "leaseSeconds"}
-
-A file has a line for each cluster, `<cluster> <SHA-256 of the token, in hexadecimal>`, and is read again when it
-changes. What is answered 200 is in the relay's memory and goes out with its next commit. Without TLS it is for a
-network of its own, or behind a proxy that has it.
+What is answered 200 is in the relay's memory and goes out with its next commit. Without TLS it is for a network of its
+own, or behind a proxy that has it. `muster.agent.relay_wire` has what is sent.
 """
 
-import hashlib
-import hmac
 import json
+import ssl
+import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Final
+from socket import socket
+from typing import Any, Final
 
 from muster.agent.hub_copy import HubCopy
 from muster.agent.relay import Relay
+from muster.agent.relay_access import Certificates, Tokens
+from muster.agent.relay_wire import PREFIX, put, requests_of, texts, view_text
 from muster.gitio.errors import RepositoryError
-from muster.gitio.importing import checked_path
 from muster.gitio.outcomes import Moved
 from muster.model.agentref import is_cluster_name
-from muster.model.tree import Tree, read_json
+from muster.model.tree import Tree
 
-_PREFIX: Final = "/v1/agents/"
 #: Of one connection: an agent that says nothing for so long is gone.
 _IDLE_SECONDS: Final = 120.0
 #: JSON writes some characters as six.
@@ -37,26 +32,13 @@ _OVERHEAD: Final = 6
 _TURN_SECONDS: Final = 1.0
 
 
-class Tokens:
-    """Whose a token is, by a file."""
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Who gets in. With a `context` connections are TLS; without `tokens` or `certificates` nobody does by those."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._seen, self._known = path, (0, 0), dict[str, str]()
-        self._read()
-
-    def is_of(self, cluster: str, token: str) -> bool:
-        """Whether it is that cluster's."""
-        self._read()
-        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
-        return hmac.compare_digest(self._known.get(cluster, ""), digest)
-
-    def _read(self) -> None:
-        status = self._path.stat()
-        seen = status.st_mtime_ns, status.st_size
-        if seen != self._seen:
-            lines = (line.split() for line in self._path.read_text(encoding="utf-8").splitlines())
-            self._known = {words[0]: words[1].lower() for words in lines if len(words) == 2}
-            self._seen = seen
+    tokens: Tokens | None = None
+    certificates: Certificates | None = None
+    context: ssl.SSLContext | None = None
 
 
 class RelayServer(ThreadingHTTPServer):
@@ -65,9 +47,9 @@ class RelayServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024
 
-    def __init__(self, address: tuple[str, int], relay: Relay, tokens: Tokens, hub: HubCopy) -> None:
+    def __init__(self, address: tuple[str, int], relay: Relay, doors: Doors, hub: HubCopy) -> None:
         super().__init__(address, _Handler)
-        self.relay, self.tokens, self.hub = relay, tokens, hub
+        self.relay, self.doors, self.hub = relay, doors, hub
         self._turn = 0.0
 
     def service_actions(self) -> None:
@@ -77,6 +59,18 @@ class RelayServer(ThreadingHTTPServer):
             with suppress(RepositoryError):
                 self.hub.turn()
 
+    def get_request(self) -> tuple[socket, Any]:
+        """Take a connection; greetings are exchanged in its own thread, for who says nothing shall not hold up all."""
+        connection, address = super().get_request()
+        if self.doors.context is not None:
+            connection = self.doors.context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        return connection, address
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """An agent that hangs up, or whose certificate nobody signed, is no fault of the relay's."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: RelayServer
@@ -84,27 +78,32 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _IDLE_SECONDS
     disable_nagle_algorithm = True
 
+    def setup(self) -> None:
+        super().setup()
+        if isinstance(self.connection, ssl.SSLSocket):
+            self.connection.do_handshake()
+
     def do_GET(self) -> None:
-        cluster, _, rest = self.path.removeprefix(_PREFIX).partition("/")
+        path, _, query = self.path.partition("?")
+        cluster, _, rest = path.removeprefix(PREFIX).partition("/")
         if not self._is_allowed(cluster):
             return
         if rest == "hub":
             try:
-                view = self.server.hub.view(cluster)
+                self._answer(HTTPStatus.OK, view_text(self.server.hub.view(cluster, requests_of(query))))
             except RepositoryError as error:
                 self._answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": error.message})
-                return
-            said: Tree = {"accepted": view.accepted, "synced": view.synced, "leaseSeconds": view.lease_seconds}
-            self._answer(HTTPStatus.OK, said)
+            except ValueError:
+                self._answer(HTTPStatus.BAD_REQUEST, {"error": "it asks for too much"})
         elif rest:
             self._answer(HTTPStatus.NOT_FOUND, {"error": "there is nothing here"})
         else:
-            standing = self.server.relay.look(cluster)
-            files = {path: content.decode("utf-8", "replace") for path, content in standing.files.items()}
-            self._answer(HTTPStatus.OK, {"commit": standing.commit, "files": files})
+            standing, form = self.server.relay.look(cluster), self.server.relay.repository.object_format
+            said: Tree = {"commit": standing.commit, "files": texts(standing.files), "objectFormat": form}
+            self._answer(HTTPStatus.OK, said)
 
     def do_PUT(self) -> None:
-        cluster = self.path.removeprefix(_PREFIX)
+        cluster = self.path.removeprefix(PREFIX)
         if not self._is_allowed(cluster):  # before anything is read: a stranger is no reason to hold anything in memory
             self.close_connection = True
             return
@@ -115,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes, or of no length"})
             return
         try:
-            expected, files = _read(self.rfile.read(int(length)))
+            expected, files = put(self.rfile.read(int(length)))
             done = self.server.relay.post(cluster, expected, files)
         except ValueError as error:
             self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
@@ -129,15 +128,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is logged: there are many."""
 
     def _is_allowed(self, cluster: str) -> bool:
-        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
-        known = self.path.startswith(_PREFIX) and is_cluster_name(cluster)
-        if known and scheme.lower() == "bearer" and self.server.tokens.is_of(cluster, token.strip()):
+        if self.path.startswith(PREFIX) and is_cluster_name(cluster) and self._is_known(cluster):
             return True
         self.send_response(HTTPStatus.UNAUTHORIZED)
         self.send_header("WWW-Authenticate", "Bearer")
         self.send_header("Content-Length", "0")
         self.end_headers()
         return False
+
+    def _is_known(self, cluster: str) -> bool:
+        doors, connection = self.server.doors, self.connection
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        if doors.tokens and scheme.lower() == "bearer" and doors.tokens.is_of(cluster, token.strip()):
+            return True
+        shown = connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLSocket) else None
+        return doors.certificates is not None and shown is not None and doors.certificates.is_of(cluster, shown)
 
     def _answer(self, status: HTTPStatus, said: Tree) -> None:
         data = json.dumps(said).encode()
@@ -146,18 +151,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-
-
-def _read(body: bytes) -> tuple[str | None, Mapping[str, bytes]]:
-    said = read_json(body)
-    if not isinstance(said, dict) or not isinstance(said.get("files"), dict):
-        raise ValueError("it is no mapping with files")  # noqa: TRY004 - what is sent is wrong, not a type
-    expected, files = said.get("expected"), dict[str, bytes]()
-    for path, text in said["files"].items():
-        if not isinstance(text, str):
-            raise ValueError("a file is a text")  # noqa: TRY004
-        checked_path(path)
-        files[path] = text.encode()
-    if expected is not None and not isinstance(expected, str):
-        raise ValueError("what is expected is a name")
-    return expected, files

@@ -1,18 +1,23 @@
 """A cluster's word as a relay takes it over HTTP, for an agent that does not push."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 import urllib3
 
-from muster.agent.hub import View, bounded
+from muster.agent.hub import View
+from muster.agent.relay_wire import PREFIX, files_of, texts, view_said
 from muster.gitio.errors import RepositoryError
+from muster.gitio.ids import SHA1, commit_text
 from muster.gitio.outcomes import Moved
-from muster.gitio.rootref import NOTHING, Standing
+from muster.gitio.relayed import COMMIT
+from muster.gitio.rootref import NOTHING, Seal, Standing
 from muster.model.agentref import agent_ref
 from muster.model.tree import Tree, read_json
 
@@ -20,9 +25,42 @@ _MOST_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class Credentials:
+    """How an agent shows a relay who it is, read for each request: by the token in a file, or by the certificate and
+    key in another, once that is there. `authority`: who signed the relay's own certificate, where the system does not
+    know."""
+
+    token_file: Path | None = None
+    certificate: Path | None = None
+    authority: Path | None = None
+
+    def headers(self) -> dict[str, str]:
+        """What goes with each request. RepositoryError where the token cannot be read."""
+        if self.token_file is None:
+            return {}
+        try:
+            token = self.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise RepositoryError(f"{self.token_file} cannot be read: {error}", "it holds the relay's token") from error
+        return {"Authorization": f"Bearer {token}"}
+
+    def pool(self, limit_seconds: float) -> urllib3.PoolManager:
+        """What connects."""
+        shown = str(self.certificate) if self.certificate is not None and self.certificate.is_file() else None
+        return urllib3.PoolManager(
+            timeout=urllib3.Timeout(total=limit_seconds), retries=False, cert_file=shown, key_file=shown,
+            ca_certs=None if self.authority is None else str(self.authority),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        given = (("token", self.token_file), ("certificate", self.certificate))
+        return " or ".join(f"the {what} in {path}" for what, path in given if path is not None)
+
+
+@dataclass
 class RelayedRef:
-    """What the relay at `url` knows of a cluster. `token_file` is read for each request; no request takes longer than
-    `limit_seconds`.
+    """What the relay at `url` knows of a cluster. No request takes longer than `limit_seconds`. With a `seal` what is
+    said is signed, as of `clock`.
 
     Satisfies `muster.gitio.rootref.Replaceable`.
     """
@@ -30,7 +68,11 @@ class RelayedRef:
     url: str
     cluster: str
     limit_seconds: float
-    token_file: Path
+    credentials: Credentials
+    clock: Callable[[], datetime]
+    seal: Seal | None = None
+    requests: Callable[[], Collection[str]] = tuple
+    _object_format: str = SHA1
 
     @property
     def ref(self) -> str:
@@ -40,40 +82,49 @@ class RelayedRef:
     def look(self, known: Standing = NOTHING) -> Standing:
         """Return what the relay knows of the cluster. RepositoryError without an answer."""
         said = self._asked("GET", "", None)
+        self._object_format = str(said.get("objectFormat", SHA1))
         if said.get("commit") is None:
             return NOTHING
         if said["commit"] == known.commit:
             return known
-        files = said.get("files")
-        found = {str(path): str(text).encode() for path, text in files.items()} if isinstance(files, dict) else {}
-        return Standing(str(said["commit"]), found)
+        try:
+            files = files_of(said.get("files"))
+        except ValueError as error:
+            raise RepositoryError(f"the relay says what makes no sense: {error}") from error
+        signed = files.pop(COMMIT, b"")
+        if self.seal is not None and not self.seal.vouches(signed):
+            files = {}  # whoever signs vouches for all of it
+        return Standing(str(said["commit"]), files)
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:  # noqa: ARG002 - a relay's commit has a message of its own
+    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
         """Say something else of the cluster; Moved where the relay knows something else than `standing` by now.
 
         RepositoryError where the relay refuses, or does not answer.
         """
-        texts = {path: content.decode("utf-8", "replace") for path, content in files.items()}
-        said = self._asked("PUT", "", {"expected": standing.commit, "files": texts})
+        sent = texts({**files, **self._signed(files, message)})
+        said = self._asked("PUT", "", {"expected": standing.commit, "files": sent})
         return Standing(str(said["commit"]), files) if "commit" in said else Moved(None)
 
     def view(self) -> View:
         """Return what the hub says of the cluster. RepositoryError without an answer."""
-        said = self._asked("GET", "/hub", None)
-        return View(said.get("accepted") is True, said.get("synced") is not False, bounded(said.get("leaseSeconds")))
+        query = urlencode([("request", name) for name in self.requests()])
+        return view_said(self._asked("GET", f"/hub{query and '?'}{query}", None))
+
+    def _signed(self, files: Mapping[str, bytes], message: str) -> dict[str, bytes]:
+        """The commit that goes along; a stranger, who has no certificate yet, signs nothing."""
+        if self.seal is None:
+            return {}
+        who = f"{self.cluster} <{self.cluster}@agents.invalid>"
+        made = commit_text(files, who, self.clock(), message, self._object_format)
+        signed = self.seal.sealed(made)
+        return {} if signed == made else {COMMIT: signed}
 
     def _asked(self, method: str, below: str, body: Tree) -> dict[str, Tree]:
         """What is answered; nothing where the relay says that it knows something else."""
+        url = f"{self.url.rstrip('/')}{PREFIX}{self.cluster}{below}"
+        data, headers = None if body is None else json.dumps(body).encode(), self.credentials.headers()
         try:
-            token = self.token_file.read_text(encoding="utf-8").strip()
-        except (OSError, ValueError) as error:
-            raise RepositoryError(f"{self.token_file} cannot be read: {error}", "it holds the relay's token") from error
-        url = f"{self.url.rstrip('/')}/v1/agents/{self.cluster}{below}"
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {token}"}
-        try:
-            timeout = urllib3.Timeout(total=self.limit_seconds)
-            with urllib3.PoolManager(timeout=timeout, retries=False) as pool:
+            with self.credentials.pool(self.limit_seconds) as pool:
                 answer = pool.request(method, url, body=data, headers=headers, preload_content=False, redirect=False)
                 said = read_json(answer.read(_MOST_BYTES)) if answer.status != HTTPStatus.UNAUTHORIZED else {}
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
@@ -81,7 +132,7 @@ class RelayedRef:
         if answer.status == HTTPStatus.CONFLICT:
             return {}
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            raise RepositoryError(f"the relay does not take the token for {self.cluster}", f"see {self.token_file}")
+            raise RepositoryError(f"the relay lets nobody in as {self.cluster} by {self.credentials}")
         if answer.status != HTTPStatus.OK or not isinstance(said, dict):
             why = said.get("error") if isinstance(said, dict) else None
             raise RepositoryError(f"the relay refuses ({answer.status}): {why or 'no reason is given'}")

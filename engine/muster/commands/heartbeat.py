@@ -39,6 +39,8 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
 @click.option("--remote", metavar="URL", help="The fleet repository, or a relay's, a URL or a path.")
 @click.option("--relay", metavar="URL", help="A relay that takes heartbeats over HTTP, in its place.")
 @click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False), help="The token for the relay.")
+@click.option("--relay-ca", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+              help="Who signed the relay's certificate, where the system does not know.")  # fmt: skip
 @click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
 @click.option("--kubeconfig", type=click.Path(path_type=Path, dir_okay=False),
               help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
@@ -63,7 +65,8 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
               help="The lease's duration to ask for. Once accepted, the hub's word counts.")  # fmt: skip
 @click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
-    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str, kubeconfig: Path | None,
+    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
+    kubeconfig: Path | None,
     api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None, signs: bool, signer: str,
     certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
 ) -> int:  # fmt: skip
@@ -77,15 +80,19 @@ def command(
 
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is no name of a cluster.")
-    if (remote is None) == (relay is None) or (relay is None) != (token_file is None):
-        raise click.UsageError("Give --remote, or --relay with --token-file.")
-    if relay and identity:
-        raise click.UsageError("--identity needs --remote: a relay answers no requests for certificates.")
+    if (remote is None) == (relay is None) or (relay is None and (token_file or relay_ca)):
+        raise click.UsageError("Give --remote, or --relay with --token-file, --identity or both.")
+    if relay and not token_file and not identity:
+        raise click.UsageError("--relay needs --token-file, or --identity with a certificate in it.")
     server, status = _server(kubeconfig, api_server), _mapping(status_file)
     rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
     if signs and rotation is None:
         raise click.UsageError("--sign needs --identity.")
-    ref, view = _hub(cluster, remote, relay, token_file, branch, rotation, _seal(rotation) if signs else None)
+    seal = _seal(rotation) if signs else None
+    ref, view = (
+        _by_relay(cluster, relay, token_file, relay_ca, rotation, seal) if relay
+        else _by_git(cluster, remote or "", branch, rotation, seal)
+    )  # fmt: skip
     heart = Heart(
         ref, socket.gethostname(),
         partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
@@ -125,22 +132,32 @@ def _go_on(heart: "Heart", cluster: str) -> None:
         click.echo("stopped")
 
 
-def _hub(
-    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, branch: str,
-    rotation: "Rotation | None", seal: "AgentSeal | None",
-) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":  # fmt: skip
+def _by_git(
+    cluster: str, remote: str, branch: str, rotation: "Rotation | None", seal: "AgentSeal | None"
+) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":
     """Where the cluster's word goes, and what tells what the hub says of it."""
     from muster.agent.hub import Hub
     from muster.agent.own_ref import OwnRef
-    from muster.agent.relayed_ref import RelayedRef
     from muster.gitio.push import absolute_remote
 
-    if relay is not None and token_file is not None:
-        relayed = RelayedRef(relay, cluster, _LIMIT_SECONDS, token_file)
-        return relayed, relayed.view
-    where = absolute_remote(remote or "")
+    where = absolute_remote(remote)
     hub = Hub(where, branch, cluster, os.environ, _LIMIT_SECONDS, rotation.names if rotation else tuple)
     return OwnRef(where, cluster, _LIMIT_SECONDS, os.environ, seal), hub.look
+
+
+def _by_relay(
+    cluster: str, relay: str, token_file: Path | None, authority: Path | None, rotation: "Rotation | None",
+    seal: "AgentSeal | None",
+) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":  # fmt: skip
+    """The same over HTTP."""
+    from muster.agent.relayed_ref import Credentials, RelayedRef
+
+    shown = rotation.store.current_file if rotation else None
+    relayed = RelayedRef(
+        relay, cluster, _LIMIT_SECONDS, Credentials(token_file, shown, authority), present, seal,
+        rotation.names if rotation else tuple,
+    )  # fmt: skip
+    return relayed, relayed.view
 
 
 def _seal(rotation: "Rotation | None") -> "AgentSeal | None":

@@ -2,8 +2,9 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -16,13 +17,15 @@ from muster.commands.outcome import say
 from muster.commands.stopping import until_stopped
 
 if TYPE_CHECKING:
+    from muster.agent.hub_copy import HubCopy
     from muster.agent.relay import Relay
-    from muster.agent.relay_http import RelayServer
+    from muster.agent.relay_http import Doors, RelayServer
 
 #: How often the hub's branch is looked at.
 _FOLLOW_SECONDS = 10.0
 #: The longest pause after failures.
 _LAST_PAUSE_SECONDS = 30.0
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
@@ -35,17 +38,21 @@ _LAST_PAUSE_SECONDS = 30.0
               help="How often to look for news.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Send what is new and end, as a hook does.")
 @click.option("--listen", metavar="HOST:PORT", help="Take what agents say over HTTP, too.")
-@click.option("--tokens", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+@click.option("--tokens", type=_FILE,
               help="Whose bearer tokens are whose: lines of `<cluster> <SHA-256 of the token>`.")  # fmt: skip
+@click.option("--tls-cert", type=_FILE, help="Speak TLS, with this certificate (PEM).")
+@click.option("--tls-key", type=_FILE, help="Its key.")
+@click.option("--client-ca", type=_FILE,
+              help="Let agents in by their certificates, which this authority signed and the hub has.")  # fmt: skip
 def command(
     repo: Path, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
-    tokens: Path | None,
+    tokens: Path | None, tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None,
 ) -> int:  # fmt: skip
     """Send what many agents say to the fleet's repository, as one commit on the branch relays/NAME.
 
     Agents push to a repository of the relay's (agents/CLUSTER), which also has the fleet's branch for them to read; or,
-    with --listen, they send what they say over HTTP, each with a bearer token. The Fleet says for which clusters the
-    relay may speak.
+    with --listen, they send what they say over HTTP, each with a bearer token or its certificate. The Fleet says for
+    which clusters the relay may speak.
     """
     from muster.agent.relay import Relay
     from muster.gitio.agentsettings import agent_settings, is_name
@@ -54,8 +61,10 @@ def command(
 
     if not is_name(name):
         raise click.UsageError(f"{name!r} is no name of a relay: lower-case letters, digits and dashes.")
-    if (listen is None) != (tokens is None):
-        raise click.UsageError("--listen and --tokens go together.")
+    if (listen is None) != (tokens is None and client_ca is None):
+        raise click.UsageError("--listen goes with --tokens, --client-ca or both.")
+    if (tls_cert is None) != (tls_key is None) or (client_ca and not tls_cert):
+        raise click.UsageError("--tls-cert and --tls-key go together, and --client-ca needs them.")
     if listen and once:
         raise click.UsageError("--once and --listen exclude each other.")
     repository = open_repository(repo, os.environ)
@@ -67,7 +76,7 @@ def command(
             _tell(relay, relay.step())
             return 0
         stop = Event()
-        with until_stopped(stop), _serving(relay, listen, tokens):
+        with until_stopped(stop), _serving(relay, listen, partial(_doors, tokens, tls_cert, tls_key, client_ca)):
             _go_on(relay, every, stop)
     say("stopped")
     return 0
@@ -119,14 +128,15 @@ def _alone(folder: Path, *, wait: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _serving(relay: "Relay", listen: str | None, tokens: Path | None) -> Iterator[None]:
-    if listen is None or tokens is None:
+def _serving(relay: "Relay", listen: str | None, doors: "Callable[[HubCopy], Doors]") -> Iterator[None]:
+    if listen is None:
         yield
         return
-    server = _server(relay, listen, tokens)
+    server = _server(relay, listen, doors)
     thread = Thread(target=server.serve_forever, args=(0.2,), daemon=True, name="muster-relay")
     thread.start()
-    say(f"listening on http://{server.server_address[0]!s}:{server.server_port}")
+    scheme = "https" if server.doors.context else "http"
+    say(f"listening on {scheme}://{server.server_address[0]!s}:{server.server_port}")
     try:
         yield
     finally:
@@ -134,14 +144,37 @@ def _serving(relay: "Relay", listen: str | None, tokens: Path | None) -> Iterato
         server.server_close()
 
 
-def _server(relay: "Relay", listen: str, tokens: Path) -> "RelayServer":
+def _server(relay: "Relay", listen: str, doors: "Callable[[HubCopy], Doors]") -> "RelayServer":
     from muster.agent.hub_copy import HubCopy
-    from muster.agent.relay_http import RelayServer, Tokens
+    from muster.agent.relay_http import RelayServer
 
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         raise click.UsageError("--listen is HOST:PORT.")
+    hub = HubCopy(relay.repository, relay.branch)
     try:
-        return RelayServer((host, int(port)), relay, Tokens(tokens), HubCopy(relay.repository, relay.branch))
+        return RelayServer((host, int(port)), relay, doors(hub), hub)
     except (OSError, OverflowError) as error:
         raise click.UsageError(f"--listen {listen}: {error}.") from error
+
+
+def _doors(
+    tokens: Path | None, certificate: Path | None, key: Path | None, client_authority: Path | None, hub: "HubCopy"
+) -> "Doors":
+    from muster.agent.relay_access import Certificates, Tokens, server_context
+    from muster.agent.relay_http import Doors
+    from muster.identity.errors import IdentityError, require_library
+
+    context = None
+    if certificate is not None and key is not None:
+        try:
+            context = server_context(certificate, key, client_authority, optional=tokens is not None)
+        except OSError as error:
+            raise click.UsageError(f"--tls-cert, --tls-key or --client-ca: {error}.") from error
+    if client_authority is not None:
+        try:
+            require_library()
+        except IdentityError as error:
+            raise click.UsageError(f"{error}.") from error
+    certificates = Certificates(hub, present) if client_authority is not None else None
+    return Doors(Tokens(tokens) if tokens else None, certificates, context)

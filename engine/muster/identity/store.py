@@ -65,6 +65,11 @@ class Store:
 
     folder: Path
 
+    @property
+    def current_file(self) -> Path:
+        """The file with the current certificate and its key, where there is one: what TLS takes."""
+        return self.folder / CURRENT
+
     def current(self) -> Identity | None:
         """What the agent is known by; None where it has no certificate yet. IdentityError where it cannot be read."""
         found = self._read(CURRENT)
