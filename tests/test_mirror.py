@@ -38,6 +38,7 @@ THROUGH = {
         "answers/test_explain.py": "reads",
         "answers/test_policycoverage.py": "policybranches",
         "answers/test_policytest.py": "stated",
+        "commands/test_describe.py": "description",
         "commands/test_explain.py": "described pages",  # what is explained shows in what is printed
         "commands/test_history.py": "history",  # over real commits
         "e2e/test_hearing.py": "listening",  # clones, forks and remotes that do not answer
@@ -76,7 +77,6 @@ THROUGH = {
         "commands/test_claim.py": "release",
         "commands/test_cli.py": "exits options outcome render",
         "commands/test_edits.py": "accept deny taint",
-        "commands/test_explain.py": "describe",
         "commands/test_forecast.py": "supposed",
         "commands/test_sign.py": "signer",
         "commands/test_watch.py": "stopping",  # real processes that are sent signals
@@ -189,6 +189,7 @@ THROUGH = {
         "commands/test_get.py": "listing",
         "output/site/test_pages.py": "site/details site/overview",
         "output/test_columns.py": "cells",
+        "output/test_plan.py": "lines",
         "output/test_jsonpath.py": "jsonpath/template jsonpath/values",
         "output/test_reports.py": "annotations codequality junit sarif",
     },

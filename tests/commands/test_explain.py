@@ -65,12 +65,12 @@ def test_a_placement_says_why_not(muster: Run, fleet: Repo) -> None:
 
 
 def test_describe_has_a_word_of_why_beside_each_field(muster: Run, fleet: Repo) -> None:
-    code, out, _ = muster("describe", "cluster/prod-eu-1", "--repo", fleet.path, *NOON)
+    code, out, _ = muster("describe", "cluster/prod-eu-1", "-o", "yaml", "--repo", fleet.path, *NOON)
     assert code == 0
     assert "  generation: 1  # generations\n" in out
     rule = "ConditionPolicy/managed-cluster-available#as-reported, until 2026-01-01T12:04:40Z"
     assert f"  - type: ManagedClusterConditionAvailable  # {rule}\n" in out
-    _, out, _ = muster("describe", "cluster/edge-eu-1", "--repo", fleet.path, *NOON)
+    _, out, _ = muster("describe", "cluster/edge-eu-1", "-o", "yaml", "--repo", fleet.path, *NOON)
     assert "unreachable  # TaintPolicy/managed-cluster-builtin-taints#" in out
 
 
@@ -114,8 +114,8 @@ def test_from_what_the_last_run_left_it_says_the_same(
 ) -> None:
     monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path / "cache"))
     muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z")
-    for verb in ("explain", "describe"):
-        asked = (verb, target, "--repo", fleet.path, "--now", "2026-01-01T13:01:00Z")
+    for verb in (["explain"], ["describe"], ["describe", "-o", "yaml"]):
+        asked = (*verb, target, "--repo", fleet.path, "--now", "2026-01-01T13:01:00Z")
         warm = muster(*asked)
         monkeypatch.setenv("MUSTER_CACHE_DIR", "")
         assert muster(*asked) == warm

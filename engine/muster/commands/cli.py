@@ -44,7 +44,7 @@ VERBS: dict[str, str] = {
     "detect": "Probe something in a cluster again and again, and report its condition.",
     "cache": "Show what is kept between runs, or drop it.",
     "site": "Write the fleet as a page, for a browser.",
-    "describe": "Show an object with why beside each field that was decided.",
+    "describe": "Tell all that is known of an object, as kubectl describes it.",
     "history": "Say what became of an object, and for how long it was available.",
     "replay": "Say what policies would have decided over past commits.",
     "forecast": "Say what happens next if nobody says anything more.",

@@ -1,22 +1,60 @@
-"""`muster describe`: an object, with why beside what muster decided."""
+"""`muster describe`: an object for people, or as YAML with why beside what muster decided."""
 
 import sys
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
 from muster.commands.outcome import report, told_of
 
+if TYPE_CHECKING:
+    from muster.commands.reading import Reading
+    from muster.engine.past import ObjectHistory
+    from muster.model.ids import ObjectId
+
+#: How far back events are looked for.
+_RECENT = timedelta(days=30)
+
 
 @click.command()
-@click.argument("target", metavar="KIND/NAME")
+@click.argument("target", metavar="KIND[/NAME]")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @options.source_options
-def command(target: str, source: options.Source) -> int:
-    """Print an object as YAML; beside each field that was decided the rule that did it, and until when it holds."""
-    from muster.answers.described import described
+@options.output_option("text", "yaml")
+def command(target: str, names: Sequence[str], source: options.Source, output: str) -> int:
+    """Tell all that is known of an object: its spec, conditions with their age, taints, leases, what is held, what is
+    decided by which rule and until when, and what became of it in the last 30 days.
 
-    is_named = options.one_object(target)
-    _, run = source.evaluated(options.wanted(target))
-    id_ = options.the_one(run, target, is_named)
-    sys.stdout.write(described(run, id_))
-    return report([one for one in told_of(run) if one.object == id_])
+    -o yaml prints the whole object; beside each field that was decided stands the rule that did it.
+    """
+    from muster.answers.described import described
+    from muster.answers.description import description
+
+    if names and "/" in target:
+        raise click.UsageError(f"{target} names an object already.")
+    targets = [f"{target}/{name}" for name in names] or [target]
+    named = [(one, options.one_object(one)) for one in targets]
+    reading, run = source.evaluated(options.wanted(*targets))
+    ids = [options.the_one(run, one, is_named) for one, is_named in named]
+    with closing(reading.snapshot):  # why a Placement chooses keeps the run alive, and what it reads through
+        for number, id_ in enumerate(ids):
+            if output == "yaml":
+                sys.stdout.write(("---\n" if number else "") + described(run, id_))
+            else:
+                sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
+    return report([one for one in told_of(run) if one.object in ids])
+
+
+def _past(reading: "Reading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
+    """What became of it; None where there is no history."""
+    from muster.answers.history import history
+    from muster.model.times import later
+
+    if reading.repository is None or reading.base is None:
+        return None
+    since = later(source.now, -_RECENT)
+    return None if since is None else history(reading.repository, reading.base, id_, since, source.now)

@@ -1,7 +1,6 @@
 """A plan for people: by object, one line per transition, and the summary; of a branch, what follows from it by name."""
 
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -16,10 +15,9 @@ from muster.model.times import format_time
 from muster.output.cells import short_label
 from muster.output.effects import Row, Section
 from muster.output.findings import finding_text
-from muster.output.table import BOLD, PLAIN, has_colours, paint, terminal_width
+from muster.output.lines import told, wrapped
+from muster.output.table import BOLD, PLAIN, has_colours, paint
 
-#: Lines no longer than that are read with ease, however wide the terminal is.
-_WIDEST = 100
 #: How a transition begins, and in which colour: what comes, what goes, what becomes another.
 _COMES, _GOES, _TURNS = ("+", 32), ("-", 31), ("~", 33)
 
@@ -27,8 +25,8 @@ _COMES, _GOES, _TURNS = ("+", 32), ("-", 31), ("~", 33)
 def print_transitions(changes: Sequence[Change]) -> None:
     """Print an object after the other, each with a line for each of its transitions. What becomes held is left to
     `print_held`."""
-    told = [change for change in changes if change.fact.sort != "held" or change.now is None]
-    for object_, own in groupby(told, key=lambda change: change.object):
+    shown = [change for change in changes if change.fact.sort != "held" or change.now is None]
+    for object_, own in groupby(shown, key=lambda change: change.object):
         sys.stdout.write(f"{paint(printable(str(object_)), BOLD if has_colours() else PLAIN)}\n")
         for change in own:
             _print_transition(change)
@@ -41,7 +39,7 @@ def _print_transition(change: Change) -> None:
     what = ": ".join(filter(None, (short_label(change.field), status))) or "derived part"
     note = change.note or change.source.partition("#")[0]
     text = printable(f"{what} ({note})" if note and note not in what else what)
-    first, *others = _told(text, "    ", "      ")
+    first, *others = told(text, "    ", "      ")
     sys.stdout.write(f"  {paint(sign, colour if has_colours() else PLAIN)} {first[4:]}\n")
     sys.stdout.writelines(f"{line}\n" for line in others)
 
@@ -50,11 +48,11 @@ def print_held(held: Sequence[Held]) -> None:
     """Print what budgets hold back: for each reason, which effects, and on what."""
     for reason, ours in _grouped(held, lambda one: one.reason):
         count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
-        sys.stdout.writelines(f"{line}\n" for line in _told(printable(f"{count} held: {reason}"), "", "      "))
+        sys.stdout.writelines(f"{line}\n" for line in told(printable(f"{count} held: {reason}"), "", "      "))
         for effect, same in _grouped(ours, lambda one: one.effect):
             names = ", ".join(one.object.name if is_cluster(one.object) else str(one.object) for one in same)
             text = printable(f"{short_label(effect)}: {names}")
-            sys.stdout.writelines(f"{line}\n" for line in _told(text, "  ", "      "))
+            sys.stdout.writelines(f"{line}\n" for line in told(text, "  ", "      "))
 
 
 def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[str, list[Held]]]:
@@ -62,16 +60,11 @@ def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[
         yield name, list(same)
 
 
-def _told(text: str, first: str, others: str) -> list[str]:
-    """As lines: wrapped on a terminal, else a single one, which tools can search."""
-    return _wrapped(text, first, others, _width()) if sys.stdout.isatty() else [first + text]
-
-
 def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
     """Print the line under a plan: how much there is, and when time alone changes the next thing."""
     noun = "file" if files == 1 else "files"
-    told = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
-    sys.stdout.writelines(f"{line}\n" for line in _told(told, "", ""))
+    text = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
+    sys.stdout.writelines(f"{line}\n" for line in told(text))
     if horizon is not None:
         sys.stdout.write(f"Time alone changes something next at {format_time(horizon)}.\n")
 
@@ -80,7 +73,7 @@ def print_sections(sections: Sequence[Section]) -> None:
     """Print what a branch changes, as wide as the terminal is; every name is there."""
     for section in sections:
         sys.stdout.write(f"{section.title}: {section.total}\n")
-        sys.stdout.writelines(f"{line}\n" for line in _lines(section.rows, _width()))
+        sys.stdout.writelines(f"{line}\n" for line in _lines(section.rows))
 
 
 def print_branch(found: Comparison, against: str, base: str, now: datetime) -> None:
@@ -94,25 +87,15 @@ def print_branch(found: Comparison, against: str, base: str, now: datetime) -> N
         subject = f"This branch changes what is derived of {count}, {since}"
     else:
         subject = f"This branch changes nothing that is derived, {since}"
-    sys.stdout.writelines(f"{line}\n" for line in _wrapped(subject, "", "", _width()))
+    sys.stdout.writelines(f"{line}\n" for line in wrapped(subject))
 
 
-def _width() -> int:
-    return min(terminal_width(), _WIDEST)
-
-
-def _lines(rows: Sequence[Row], width: int) -> Iterator[str]:
+def _lines(rows: Sequence[Row]) -> Iterator[str]:
     """What it is on a line of its own where several things happen to it."""
     last = None
     for row in rows:
         what = printable(row.what)
         if what != last:
-            yield from _wrapped(what, "  ", "      ", width)
+            yield from wrapped(what, "  ", "      ")
         last = what
-        yield from _wrapped(f"{printable(row.how)}: {', '.join(map(printable, row.names))}", "    ", "      ", width)
-
-
-def _wrapped(text: str, first: str, others: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
+        yield from wrapped(f"{printable(row.how)}: {', '.join(map(printable, row.names))}", "    ", "      ")

@@ -67,19 +67,30 @@ def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False) -> None:
     """Print a table on standard output; all of it where that is no terminal, or with `wide`."""
+    lines, left = _lines(titles, _cells(rows), None if wide else terminal_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    if left:
+        hint = f"(-o wide has {', '.join(left)}, too)"
+        sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
+
+
+def table_lines(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
+    """Return the lines of a table that stands among others on standard output, so far to the right."""
+    return [indent + line for line in _lines(titles, _cells(rows), terminal_width() - len(indent))[0]]
+
+
+def _lines(
+    titles: Sequence[Heading | str], cells: Sequence[Sequence[str]], width: int | None
+) -> tuple[list[str], list[str]]:
+    """The lines, no wider than that on a terminal, and what stands over the columns that there is no room for."""
     headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
-    cells = _cells(rows)
-    terminal = sys.stdout.isatty()
-    found = fitted(headings, cells, terminal_width()) if terminal and not wide else _all(headings, cells)
+    found = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
     shown = dict(zip(found.columns, found.headings, strict=True))
     coloured = has_colours()
     first = [shown.get(number, "") for number in range(len(headings))]
-    sys.stdout.write(found.line(first, [BOLD] * len(headings) if coloured else ()) + "\n")
-    for row in cells:
-        sys.stdout.write(found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
-    left = [heading.text for number, heading in enumerate(headings) if number not in shown]
-    if left:
-        sys.stdout.write(paint(f"(-o wide has {', '.join(left)}, too)", FAINT if coloured else PLAIN) + "\n")
+    lines = [found.line(first, [BOLD] * len(headings) if coloured else ())]
+    lines += [found.line(row, [_colour(cell) for cell in row] if coloured else ()) for row in cells]
+    return lines, [heading.text for number, heading in enumerate(headings) if number not in shown]
 
 
 def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
