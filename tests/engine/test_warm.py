@@ -18,6 +18,8 @@ import pytest
 
 from muster.engine import question as questions
 from muster.engine import warm
+from muster.engine.answer import Answer
+from muster.engine.figures import figures
 from muster.engine.state import State, open_state
 from muster.engine.warm import answer
 from tests.support.living import Living, told
@@ -31,11 +33,13 @@ def live(living: Living, state: State, steps: int) -> Counter[str]:
         lived.append(living.step() if number else "the beginning")
         asked = living.question()
         found = answer(asked, state)
-        assert told(found.settled) == living.whole(), (found.looked_at, lived)
+        cold = living.settled()
+        assert told(found.settled) == told(cold), (found.looked_at, lived)
         assert "Error" not in found.looked_at, lived
         taken[found.looked_at.split(":")[0].split(", ")[-1]] += 1
         living.land(found.settled)
         found.remember(state)
+        assert figures(found, state) == figures(Answer(cold, None, None, None, ""), None), (found.looked_at, lived)
     return taken
 
 

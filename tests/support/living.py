@@ -159,9 +159,13 @@ class Living:
 
     def whole(self) -> dict[str, object]:
         """What a run says that looks at the whole fleet."""
+        return told(self.settled())
+
+    def settled(self) -> Settled:
+        """What a run comes to that looks at the whole fleet."""
         asked = self.question()
         with asked.snapshot() as snapshot:
-            return told(settle(snapshot, asked.now, asked.remembered.memory))
+            return settle(snapshot, asked.now, asked.remembered.memory)
 
     def land(self, settled: Settled) -> None:
         """Commit what follows."""

@@ -5,9 +5,10 @@ land has left, so that it costs what changed since. Only where it can be shown t
 (`muster.engine.standing`), the commit is made anew over the new head: never a rebase of an answer to another question.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,9 @@ class Reconciled:
     often it tried to land; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not
     have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
     agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
-    `looked_at` says how much of the fleet was. `overtaken`: people committed more meanwhile, which nobody has looked at
-    yet. `waits`: until then nothing is committed, because the fleet wants no more commits in this hour."""
+    `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
+    which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
+    this hour. `late`: for so long something was due by then, as far as it is known what was."""
 
     settled: "Settled"
     heard: Heard
@@ -55,12 +57,18 @@ class Reconciled:
     commit: str | None
     attempts: int
     tip: str | None
+    found: "Answer"
     pushed: bool = False
     left_behind: str = ""
-    looked_at: str = ""
     followed: str = ""
     overtaken: bool = False
     waits: datetime | None = None
+    late: timedelta | None = None
+
+    @property
+    def looked_at(self) -> str:
+        """How much of the fleet was."""
+        return self.found.looked_at
 
     @property
     def how(self) -> tuple[str, ...]:
@@ -120,6 +128,15 @@ def _message(settled: "Settled", commit: str, notes: Sequence[str]) -> tuple[str
         return plain_message(last, len(settled.files)), frozenset((told,))
 
 
+def _late(question: Question, state: State | None) -> timedelta | None:
+    """For how long something has been due, by what an earlier run left; None for nothing, or where nothing is known."""
+    try:
+        due = state.overdue(question.second) if state is not None else None
+    except sqlite3.Error:
+        return None
+    return None if due is None else timedelta(seconds=question.second - due)
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
@@ -136,6 +153,7 @@ class _Run:
     message: str = ""
     kept: bool = False
     waits: datetime | None = None
+    late: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +189,7 @@ class _Asked:
         else:
             instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
         question = Question(repository, base, heard, instant.now, remembered)
+        late = _late(question, self.state)
         found = answer(question, self.state, self.workers)
         settled = found.settled
         if again and settled.first.fleet.unheard:
@@ -180,12 +199,12 @@ class _Asked:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
         if not settled.files and not earlier:
-            return _Run(question, found, settled, instant, tips, apart, listened)
+            return _Run(question, found, settled, instant, tips, apart, listened, late=late)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
-            return _Run(question, found, settled, instant, tips, apart, listened, waits=until)
+            return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
         message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
         settled = replace(settled, faults=settled.faults | faults)
-        return _Run(question, found, settled, instant, tips, apart, listened, message)
+        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
 
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
@@ -227,10 +246,11 @@ class _Asked:
             commit if commit != base else None,
             attempt,
             landed.local,
+            run.found,
             landed.pushed,
             landed.left_behind,
-            run.found.looked_at,
             landed.followed,
             overtaken=apart is None and tips.base != run.question.commit,
             waits=run.waits,
+            late=run.late,
         )

@@ -11,6 +11,7 @@ Conditions are never held: they tell the truth. What stands already is not asked
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from muster.decide.approval import Approvals
 from muster.decide.population import headline, in_service, sound_override
@@ -92,17 +93,28 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
     return tuple(found)
 
 
+class Usage(NamedTuple):
+    """How much of a budget is used: so many clusters are disrupted, and so many may be, in that of its domains in which
+    the fewest more may be."""
+
+    budget: str
+    disrupted: int
+    allowed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes nothing.
 
     `holding`: what holds; nothing while the Fleet's annotation lets all through. `approvals`: what waits for a person.
+    `usage` is for people to see.
     """
 
     budgets: tuple[Budget, ...]
     holding: tuple[Holding, ...]
     now: datetime
     approvals: Approvals = field(default_factory=Approvals)
+    usage: tuple[Usage, ...] = ()
 
     def holds(self, view: View, cluster: ObjectId, effect: str) -> Held | None:
         """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None where it may happen.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.decide.allowance import Allowance, Holding, holdings
+from muster.decide.allowance import Allowance, Holding, Usage, holdings
 from muster.decide.context import Context
 from muster.decide.population import fleet_id, headline, kept_clusters, population, sound_override
 from muster.decide.removals import EFFECT, held_removals
@@ -45,10 +45,11 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     known = holdings(shared.before(past, *STATE), budgets)
     disrupted = context.disrupted.union(_kept_wishes(shared, context))
     groups = list(_groups(shared, budgets))
-    found = [
-        holding for group in groups if (holding := _judge(group, disrupted, _known(known, group), now)) is not None
-    ]
-    yield replace(_allowance(shared, id_, budgets, found, now), approvals=context.allowance.approvals)
+    counts = [sum(obj.id in disrupted for obj in group.members) for group in groups]
+    judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
+    found = [holding for holding in judged if holding is not None]
+    allowance = _allowance(shared, id_, budgets, found, now)
+    yield replace(allowance, approvals=context.allowance.approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     yield from _state(shared, id_, found, because, now)
     yield from _conditions(shared, (id_, past), found, groups, because, now)
@@ -121,9 +122,20 @@ def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
     return next(same, None)
 
 
-def _judge(group: _Group, disrupted: frozenset[ObjectId], before: Holding | None, now: datetime) -> Holding | None:
-    """Whether a budget holds in a group: while it is over, and until its cooldown has passed after that."""
-    count = sum(obj.id in disrupted for obj in group.members)
+def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
+    """How much of each budget is used."""
+    nearest: dict[str, Usage] = {}
+    for group, count in zip(groups, counts, strict=True):
+        found = Usage(group.budget.id.name, count, group.allowed)
+        known = nearest.setdefault(found.budget, found)
+        if found.allowed - found.disrupted < known.allowed - known.disrupted:
+            nearest[found.budget] = found
+    yield from nearest.values()
+
+
+def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> Holding | None:
+    """Whether a budget holds in a group, in which so many clusters are disrupted: while it is over, and until its
+    cooldown has passed after that."""
     over = count > group.allowed or group.suspicious
     if not over and before is None:
         return None

@@ -78,6 +78,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "holds": bool(run.context.allowance.holding),
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
+        "usage": [list(one) for one in run.context.allowance.usage],
         "loose": put_findings(loose),
     }
 

@@ -58,7 +58,7 @@ class DecidedPart(Part[Question]):
         self.refuse_names_of_others(kept)
         facts = facts_of(self.question, run, totals, (*kept.loose, *self.loose))
         if self.reach is Reach.NEAR:
-            facts |= {name: self.facts[name] for name in ("lease floor", "holds")}
+            facts |= {name: self.facts[name] for name in ("lease floor", "holds", "usage")}
         looked_at = f"{len(kept.homes)} neighbourhoods, {self.reach.value}"
         return Answer(settled, facts, kept, self.chosen, looked_at)
 

@@ -14,6 +14,7 @@ from itertools import islice
 from sys import intern
 from typing import TYPE_CHECKING, Final
 
+from muster.engine.figures import last_words, status_of, status_total
 from muster.engine.question import default_home
 from muster.engine.records import (
     get_body,
@@ -49,6 +50,7 @@ from muster.model.kinds import (
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
     Kind,
+    is_cluster,
     kind_of,
 )
 from muster.model.locations import derived_path
@@ -257,6 +259,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
         digest=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(), summary=text,
         totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
+        words=last_words(fleet, ids),
     )  # fmt: skip
 
 
@@ -269,6 +272,7 @@ def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], ga
     found["objects"] = sum(id_ in fleet.objects for id_ in ids)
     found["derived"] = sum(id_ in fleet.texts for id_ in ids)
     found["held"] = len(gathered.held)
+    found.update(status_total(*status_of(fleet, id_)) for id_ in ids if is_cluster(id_) and id_ in fleet.objects)
     return {name: count for name, count in sorted(found.items()) if count}
 
 

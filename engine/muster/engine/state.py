@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,11 +41,15 @@ CREATE TABLE homes (
   digest TEXT NOT NULL,         -- of the summary
   summary TEXT NOT NULL,
   totals TEXT NOT NULL,         -- what it adds to what the fleet is as a whole
-  findings TEXT                 -- NULL: none
+  findings TEXT,                -- NULL: none
+  leased INTEGER,               -- the second at which a cluster of it last renewed its Lease; NULL: never
+  reported INTEGER              -- the second of the last report of any adapter
 );
 CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
 CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
 CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
+CREATE INDEX homes_leased ON homes (leased) WHERE leased IS NOT NULL;
+CREATE INDEX homes_reported ON homes (reported) WHERE reported IS NOT NULL;
 CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_home ON names (home);
@@ -85,6 +90,7 @@ class Home:
     summary: str
     totals: Mapping[str, int] = field(default_factory=dict)
     findings: Tree = field(default_factory=list)
+    words: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,23 @@ class State:
             "ORDER BY settled LIMIT 1"
         ).fetchone()
         return (due[0] if due else None), (settled[0] if settled else None)
+
+    def overdue(self, now: int) -> int | None:
+        """The second at which time first changed anything, pulses apart, that no run has looked at by this instant;
+        None where there is nothing. What is looked at once more because it was just written is not late."""
+        row = self._db.execute(
+            "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1", (now,)
+        ).fetchone()
+        return row[0] if row else None
+
+    def words(self) -> "dict[str, array[int]]":
+        """When each neighbourhood was last heard of, by how (`lease`, `report`): seconds, sorted."""
+        return {
+            "lease": array("q", (n for (n,) in self._db.execute(
+                "SELECT leased FROM homes WHERE leased IS NOT NULL ORDER BY leased"))),
+            "report": array("q", (n for (n,) in self._db.execute(
+                "SELECT reported FROM homes WHERE reported IS NOT NULL ORDER BY reported"))),
+        }  # fmt: skip
 
     def whole(self) -> set[int]:
         """The neighbourhoods that have no summary."""
@@ -291,9 +314,10 @@ class State:
     def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
         """Add neighbourhoods by number; rows in the order of their keys, which a tree takes fastest."""
         self._db.executemany(
-            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
-              text_of(home.totals), text_of(home.findings) if home.findings else None) for number, home in homes],
+              text_of(home.totals), text_of(home.findings) if home.findings else None,
+              home.words.get("lease"), home.words.get("report")) for number, home in homes],
         )  # fmt: skip
         names = sorted((name, number) for number, home in homes for name in home.names)
         self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
