@@ -18,6 +18,7 @@ THROUGH = {
         "acts/test_forecast.py": "rehearsal",  # a forecast is a rehearsal told
         "commands/test_edits.py": "accepting tainting",  # three verbs, one way of editing
         "commands/test_claim.py": "claiming",
+        "commands/test_metrics.py": "metering",  # what is counted shows in what is written
         "commands/test_import.py": "dumps importing pool_secrets",  # what an import does shows in what is written
         "commands/test_waive.py": "waiving",
         "commands/test_watch.py": "watch",  # a real process that is sent signals
@@ -185,6 +186,7 @@ THROUGH = {
         "commands/test_explain.py": "explanation",
         "commands/test_forecast.py": "forecast",
         "commands/test_history.py": "history",
+        "commands/test_metrics.py": "metrics",
         "commands/test_replay.py": "replay",
         "commands/test_get.py": "listing",
         "output/site/test_pages.py": "site/details site/overview",

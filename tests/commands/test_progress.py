@@ -11,11 +11,11 @@ import pytest
 _WORK = """
 import time
 from muster.commands import progress
-from muster.engine.progress import doing
+from muster.engine.progress import Step, doing
 progress.PATIENCE_SECONDS = 0.2
 with progress.working("looking"):
     time.sleep({before})
-    doing("deciding neighbourhoods", 3, 12)
+    doing(Step.DECIDING_SHARDS, 3, 12)
     time.sleep({after})
 print("done")
 """

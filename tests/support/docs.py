@@ -16,10 +16,12 @@ from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
 from muster.commands.cli import VERBS, cli
 from muster.model.codes import CODES
+from muster.output.metrics import METRICS
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
 from tests.support.in_process import muster
 from tests.support.rooms import picture
+from tests.support.terminal import example_in
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -126,6 +128,23 @@ def pull_requests_page() -> str:
         return _CONSOLE.sub(lambda block: session.played(block[1]), text)
 
 
+def monitoring_page() -> str:
+    """docs/monitoring.md: what is written there, each command with what it prints, and every metric."""
+    text = (DOCS / "monitoring.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- metrics: written by make docs -->\n")
+    _, end, after = rest.partition("<!-- metrics end -->")
+    rows = [
+        f"| `{one.name}` | {one.sort.value} | {', '.join(f'`{label}`' for label in one.labels)} | {one.help} |"
+        for one in METRICS
+    ]
+    table = "\n".join(["| metric | sort | labels | what it says |", "|---|---|---|---|", *rows])
+    with TemporaryDirectory() as folder:
+        example_in(Path(folder))
+        session = Session(Path(folder))
+        before = _CONSOLE.sub(lambda block: session.played(block[1]), before)
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
+
+
 class Session:
     """A person at a terminal, who goes from folder to folder."""
 
@@ -150,6 +169,7 @@ class Session:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "monitoring.md": monitoring_page,
     "pull-requests.md": pull_requests_page,
     "errors.md": errors_page,
     "commands.md": commands_page,

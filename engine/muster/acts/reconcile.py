@@ -20,7 +20,8 @@ from muster.answers.instants import Instant, instant_of, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.planfile import Planned
 from muster.engine.collector import without_collection
-from muster.engine.progress import doing
+from muster.engine.figures import Figures, figures
+from muster.engine.progress import Step, doing
 from muster.engine.question import Question
 from muster.engine.state import State
 from muster.engine.warm import answer
@@ -49,7 +50,8 @@ class Reconciled:
     agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
     `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
     which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
-    this hour. `late`: for so long something was due by then, as far as it is known what was."""
+    this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
+    kept."""
 
     settled: "Settled"
     heard: Heard
@@ -64,6 +66,12 @@ class Reconciled:
     overtaken: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
+    state: State | None = None
+
+    @property
+    def figures(self) -> Figures:
+        """The fleet in numbers."""
+        return figures(self.found, self.state)
 
     @property
     def looked_at(self) -> str:
@@ -174,10 +182,12 @@ class _Asked:
         """Evaluate the branch as it is now: with what agents said to the run that was lost, where that is no older than
         some seconds, for meanwhile people go on."""
         repository, remote = self.repository, self.remote
+        if remote is not None:
+            doing(Step.FETCHING)
         tips = find_tips(repository, self.branch, remote)
         apart = find_apart(repository, tips)
         base = seen_from(repository, tips, apart)
-        doing("listening to agents")
+        doing(Step.LISTENING)
         again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
         if lost is not None and again:
             heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
@@ -220,7 +230,7 @@ class _Asked:
         instant = instant_of(self.repository, tips.base, run.instant.now)
         if instant.refused or instant.now != run.instant.now:
             return None  # another run has decided since
-        doing("looking at what was committed meanwhile")
+        doing(Step.FOLLOWING)
         return replace(run, tips=tips) if stands_at(run.question, run.found, self.state, tips.base) else None
 
     def land(self, run: _Run, attempt: int) -> Reconciled | None:
@@ -229,15 +239,15 @@ class _Asked:
         base = commit = apart.base if apart else tips.base
         if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
-            doing("committing")
+            doing(Step.COMMITTING)
             commit = build_commit(self.repository, files, run.message, base)
         if self.remote is not None:
-            doing("pushing")
+            doing(Step.PUSHING)
         landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
         if self.state is not None and not run.kept:
-            doing("keeping what the next run need not look at")
+            doing(Step.KEEPING)
             run.found.remember(self.state)
         return Reconciled(
             settled,
@@ -253,4 +263,5 @@ class _Asked:
             overtaken=apart is None and tips.base != run.question.commit,
             waits=run.waits,
             late=run.late,
+            state=self.state,
         )

@@ -5,15 +5,16 @@ sleeps; a failure (a remote that does not answer, a person's edit in the way) ba
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from muster.acts.pacing import told_of_waiting
-from muster.acts.publish.publish import next_look, publish_due
+from muster.acts.publish.publish import Publication, next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
 from muster.check import waivers
@@ -59,23 +60,40 @@ _NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 Say: TypeAlias = Callable[[str], None]
 
 
+class Observer(Protocol):
+    """Whoever is told of each look, by the thread that looks: it waits for them."""
+
+    def looking(self) -> AbstractContextManager[None]:
+        """What is there while a look lasts; one at which there is nothing to look at, too."""
+
+    def looked(self, done: Reconciled, publication: Publication) -> None:
+        """A run is done, and what it made due is published."""
+
+    def failed(self, error: Exception) -> None:
+        """A run came to nothing."""
+
+    def rests(self, seconds: float) -> None:
+        """There is another look after so many seconds, if nothing happens before."""
+
+
 class Watcher:
     """The state of one watch: what was seen last, and when to look again.
 
     With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
     agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
     `sink_dir`. With `state`, only what changed and what is due is looked at;
-    `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed.
+    `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed. `observers`
+    are told of each look.
     """
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
         sink_dir: Path | None = None, state: State | None = None, workers: "Workers | None" = None,
-        authority: "Authority | None" = None,
+        authority: "Authority | None" = None, observers: Sequence["Observer"] = (),
     ) -> None:  # fmt: skip
         self._authority, self._signs = authority, authority is not None
-        self._sink_dir, self._kept, self._workers = sink_dir, state, workers
+        self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
         self._ears, self._verbose, self._present = ears, verbose, clock
@@ -90,6 +108,12 @@ class Watcher:
 
     def look(self) -> None:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
+        with ExitStack() as watched:
+            for observer in self.observers:
+                watched.enter_context(observer.looking())
+            self._look()
+
+    def _look(self) -> None:
         now = self._present()
         self._mind_the_clock(now)
         fetching = self._fetches and (self._next_fetch is None or now >= self._next_fetch)
@@ -112,16 +136,18 @@ class Watcher:
             tidy(self.repository)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = self._next(done)
+            for observer in self.observers:
+                observer.looked(done, publication)
             if publication.failures or publication.faults:
                 again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
-            self._back_off()
+            self._back_off(error)
             if (trouble := _NUMBER.sub("", error.message)) != self._trouble:
                 self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
             self._trouble = trouble
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
-            self._back_off()
+            self._back_off(error)
             self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
         if self._fetches:
             self._next_fetch = self._present() + self._interval
@@ -147,7 +173,9 @@ class Watcher:
             self._due, self._next_fetch = now, None
         self._clock = now
 
-    def _back_off(self) -> None:
+    def _back_off(self, error: Exception) -> None:
+        for observer in self.observers:
+            observer.failed(error)
         self._failures += 1
         self._due = self._present() + _longer(self._failures)
         self._seen = self._state_or_none()
@@ -230,7 +258,10 @@ def watch(watcher: Watcher, stop: Event) -> None:
         began = monotonic()
         watcher.look()
         took = monotonic() - began
-        if wake.wait(watcher.pause()):
+        pause = watcher.pause()
+        for observer in watcher.observers:
+            observer.rests(pause)
+        if wake.wait(pause):
             _wait_until_quiet(wake, stop, min(max(took / 2, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
     ears.join(timeout=2)
 

@@ -1,7 +1,9 @@
 """`muster reconcile`: evaluate the fleet and commit what follows; the scheduled job."""
 
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,6 +14,7 @@ import click
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.exits import FINDINGS
+from muster.commands.metrics import require_metrics
 from muster.commands.outcome import report, say
 from muster.commands.progress import working
 from muster.commands.signer import Signer, sign_once, signer_of, signer_options
@@ -20,12 +23,15 @@ from muster.model.secrets import without_secrets
 from muster.model.times import format_time
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from muster.acts.metering import Meter
+    from muster.acts.publish.publish import Publication
     from muster.acts.reconcile import Reconciled
     from muster.answers.listening import Ears
     from muster.answers.planfile import Planned
     from muster.engine.workers import Workers
     from muster.gitio.repository import Repository
-    from muster.model.finding import Finding
 
 
 @click.command()
@@ -47,12 +53,14 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write metrics for Prometheus' textfile collector, going on from what FILE counts.")  # fmt: skip
 @signer_options(required=False)
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
-    workers: "Workers", ca_cert: Path | None, ca_key: Path | None, longest: timedelta,
+    workers: "Workers", metrics: Path | None, ca_cert: Path | None, ca_key: Path | None, longest: timedelta,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -77,16 +85,12 @@ def command(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
         sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer_of(ca_cert, ca_key, longest),
+        metrics=metrics,
     )  # fmt: skip
 
 
-def publish(
-    repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None
-) -> "Sequence[Finding]":
-    """Send the pulses that are due, now that what they follow from is committed, and say how many went.
-
-    Returns the faults of muster in doing so.
-    """
+def publish(repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None) -> "Publication":
+    """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
     from muster.acts.publish.publish import publish_due
 
     pulses = len(done.settled.last.pulses)
@@ -98,16 +102,36 @@ def publish(
         click.echo(f"{due} and no sink is there to take them; see muster pulses")
     for line in publication.lines():
         say(line, err=True)
-    return publication.faults
+    return publication
 
 
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
     state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
-    signer: Signer | None = None,
+    signer: Signer | None = None, metrics: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
+    with ExitStack() as measured:
+        meter = measured.enter_context(_metered(metrics)) if metrics else None
+        return _reconcile(
+            repo, now, branch, remote, ears, sink_dir, state, workers, plan, signer, meter,
+            back_in_time=back_in_time, verbose=verbose,
+        )  # fmt: skip
+
+
+def _metered(path: Path) -> "AbstractContextManager[Meter]":
+    require_metrics()
+    from muster.acts.metering import metered
+
+    return metered(path, time.time, lambda line: say(line, err=True))
+
+
+def _reconcile(
+    repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, ears: "Ears | None",
+    sink_dir: Path | None, state: Path | None, workers: "Workers | None", plan: Path | None, signer: Signer | None,
+    meter: "Meter | None", *, back_in_time: bool, verbose: bool,
+) -> int:  # fmt: skip
     from muster.acts.landing import target_branch
     from muster.acts.pacing import told_of_waiting
     from muster.acts.planned import PlanMovedError
@@ -151,7 +175,9 @@ def reconcile_once(
         click.echo("nothing to do")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
-    faults = publish(repository, done, remote, sink_dir)
+    publication = publish(repository, done, remote, sink_dir)
+    if meter is not None:
+        meter.looked(done, publication)
     refused = sign_once(repository, authority, now, target, remote, ears or WRITER).refused if authority else ()
     tidy(repository)
     if done.followed:
@@ -162,7 +188,7 @@ def reconcile_once(
         say(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:
         _tell_how(repository, done)
-    code = report([*told(done.settled.findings, done.settled.last.now), *faults])
+    code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
     return code or (FINDINGS if refused else 0)
 
 

@@ -12,6 +12,7 @@ from muster.engine.evaluate import decide
 from muster.engine.homes import Kept, keep, kind_name
 from muster.engine.overlay import Overlay
 from muster.engine.part import Part, Reach
+from muster.engine.progress import Step, doing
 from muster.engine.question import LeasesMoved, Question, WholeNeeded
 from muster.engine.rest import rest_wakes
 from muster.engine.run import Run
@@ -37,10 +38,12 @@ class DecidedPart(Part[Question]):
 
     def answer(self) -> Answer | None:
         """Decide; None where it turns out that more has to be looked at (`chosen`, then)."""
+        doing(Step.READING)
         with self.read() as found:
             if found is None:
                 return None
             snapshot, fleet = found
+            doing(Step.DECIDING)
             settled = settle_by(lambda files, restless: self._evaluate(snapshot, fleet, files, restless))
         run = settled.last
         if not settled.rested or run.context is None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from muster.decide import pipeline
 from muster.engine.checking import check_snapshot
 from muster.engine.collector import without_collection
-from muster.engine.progress import doing
+from muster.engine.progress import Step, doing
 from muster.engine.run import Run
 from muster.fleet.hearing import hear
 from muster.gitio.open import open_snapshot
@@ -55,9 +55,9 @@ def evaluate_snapshot(
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
-        doing("reading and checking the fleet")
+        doing(Step.READING)
         fleet = hear(check_snapshot(snapshot), snapshot.agents)
-        doing("deciding")
+        doing(Step.DECIDING)
         return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
 
 

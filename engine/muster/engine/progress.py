@@ -1,27 +1,51 @@
-"""What a run is doing, told to whoever wants to show it: a terminal, or mostly nobody."""
+"""What a run is doing, told to whoever wants to show or measure it: a terminal, metrics, or mostly nobody."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import StrEnum
 from typing import TypeAlias
 
+
+class Step(StrEnum):
+    """What a run does, one after the other: a name for programs, and words for people."""
+
+    FETCHING = "asking the remote"
+    LISTENING = "listening to agents"
+    COMPARING = "looking for what changed"
+    READING = "reading and checking the fleet"
+    DECIDING = "deciding"
+    DECIDING_SHARDS = "deciding neighbourhoods"
+    FOLLOWING = "looking at what was committed meanwhile"
+    COMMITTING = "committing"
+    PUSHING = "pushing"
+    KEEPING = "keeping what the next run need not look at"
+
+
 #: Is told what is done, how much of it is done, and how much there is to do: 0 where nobody knows.
-Listener: TypeAlias = Callable[[str, int, int], None]
+Listener: TypeAlias = Callable[[Step, int, int], None]
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def doing(what: str, done: int = 0, total: int = 0) -> None:
+def doing(step: Step, done: int = 0, total: int = 0) -> None:
     """Tell what is being done from now on."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(what, done, total)
+        listener(step, done, total)
 
 
 @contextmanager
 def told_to(listener: Listener) -> Iterator[None]:
-    """Have it told to a listener while the block runs."""
-    token = _LISTENER.set(listener)
+    """Have it told to a listener, too, while the block runs."""
+    before = _LISTENER.get()
+
+    def both(step: Step, done: int, total: int) -> None:
+        if before is not None:
+            before(step, done, total)
+        listener(step, done, total)
+
+    token = _LISTENER.set(both)
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from muster.engine.executors import Executor
 from muster.engine.gathered import Gathered, joined
 from muster.engine.homes import Summary
 from muster.engine.part import Reach
-from muster.engine.progress import doing
+from muster.engine.progress import Step, doing
 from muster.engine.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
 from muster.engine.settle import goes_on
 from muster.engine.settled import Settled
@@ -119,7 +119,7 @@ class _Sharded:
         known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
             known += len(shard.names)
-            doing("deciding neighbourhoods", known, total)
+            doing(Step.DECIDING_SHARDS, known, total)
             self._learn(answered)
             gathered.take(shard, answered)
             for name in shard.names:  # what is listed is as much as what is kept of it

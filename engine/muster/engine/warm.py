@@ -14,6 +14,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from muster.engine.collector import without_collection
+from muster.engine.progress import Step, doing
 from muster.engine.question import PoliciesEdited, Question, WholeNeeded, touched
 from muster.engine.records import get_findings, get_held
 from muster.engine.state import State
@@ -85,6 +86,7 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
 
 def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
     """Decide from what is kept. WholeNeeded where that does not do."""
+    doing(Step.COMPARING)
     facts = state.facts()
     if facts is None:
         raise WholeNeeded("nothing is kept of an earlier run of this version")

@@ -44,11 +44,13 @@ PATIENT = Patience(time.sleep, random.random)
 
 @dataclass
 class Publication:
-    """What came of publishing: how many pulses all their sinks have, what failed, per sink, and how often.
+    """What came of publishing: how many pulses were `due` at the sinks, how many all their sinks have, what failed, per
+    sink, and how often.
 
     `faults` are those of muster itself: what they kept from going out is due again in the next run.
     """
 
+    due: int = 0
     published: int = 0
     failures: dict[str, list[str]] = field(default_factory=dict)
     faults: list[Finding] = field(default_factory=list)
@@ -81,7 +83,7 @@ def publish(
     wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
     if not fleet.partial:  # else there are others, which this run has not looked at
         memory.keep(fleet.objects.keys())
-    publisher = _Publisher(settings, memory, open_sink, patience)
+    publisher = _Publisher(settings, memory, open_sink, patience, Publication(len(pulses) if settings else 0))
     try:
         for start in range(0, len(pulses) if settings else 0, BATCH):
             for pulse in pulses[start : start + BATCH]:
@@ -112,7 +114,7 @@ def publish_due(
     except RepositoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
-        return Publication(faults=[of_stage("publishing pulses", error, "they stay due")])
+        return Publication(len(run.fleet.pulses), faults=[of_stage("publishing pulses", error, "they stay due")])
 
 
 def _publish_due(
@@ -161,7 +163,7 @@ class _Publisher:
     memory: PulseMemory
     open_sink: Opener
     patience: Patience
-    result: Publication = field(default_factory=Publication)
+    result: Publication
     _open: dict[str, Sink] = field(default_factory=dict)
     _given_up: dict[str, str] = field(default_factory=dict)
     _trouble: dict[str, float] = field(default_factory=dict)
