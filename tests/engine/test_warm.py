@@ -33,7 +33,7 @@ def live(living: Living, state: State, steps: int) -> Counter[str]:
         lived.append(living.step() if number else "the beginning")
         asked = living.question()
         found = answer(asked, state)
-        cold = living.settled()
+        cold = living.cold()
         assert told(found.settled) == told(cold), (found.looked_at, lived)
         assert "Error" not in found.looked_at, lived
         taken[found.looked_at.split(":")[0].split(", ")[-1]] += 1

@@ -159,9 +159,9 @@ class Living:
 
     def whole(self) -> dict[str, object]:
         """What a run says that looks at the whole fleet."""
-        return told(self.settled())
+        return told(self.cold())
 
-    def settled(self) -> Settled:
+    def cold(self) -> Settled:
         """What a run comes to that looks at the whole fleet."""
         asked = self.question()
         with asked.snapshot() as snapshot:
