@@ -71,6 +71,8 @@ status:
 _SENT = "sent"
 _LOOPS = 4
 _SETTLING_SECONDS = 5.0
+#: After so long a renewal is lost.
+_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Result:
 def measure(
     folder: Path, clusters: int, lease: int, seconds: float, every: float, settling: float = _SETTLING_SECONDS
 ) -> Result:
-    """Set everything up in a folder, and measure both times for so long; `settling` before, between and after."""
+    """Set everything up in a folder, and measure both times for so long; `settling` before and between."""
     environ = {**os.environ, "GIT_CONFIG_GLOBAL": str(folder / "none"), "GIT_CONFIG_NOSYSTEM": "1",
                "MUSTER_CACHE_DIR": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}  # fmt: skip
     hub, site = folder / "hub.git", folder / "site.git"
@@ -129,11 +131,22 @@ def measure(
         stop.set()
         for loop in loops:
             loop.join()
-        time.sleep(settling)
-    seen = [line.split() for line in log.read_text().splitlines()]
-    last = {cluster: int(number) for cluster, number, _ in seen}
-    lost = sum(last.get(cluster, 0) != number for cluster, number in sent.items())
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while (lost := _lost(sent, seen := _noted(log))) and time.monotonic() < until:
+            time.sleep(0.1)
     return Result(sum(sent.values()), lost, [float(latency) for _, _, latency in seen], quiet, busy)
+
+
+def _noted(log: Path) -> list[list[str]]:
+    """What the engine has noted: cluster, number and age of each renewal."""
+    text = log.read_text()
+    return [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def _lost(sent: Mapping[str, int], seen: Sequence[Sequence[str]]) -> int:
+    """Clusters whose last renewal the engine has not seen."""
+    last = {cluster: int(number) for cluster, number, _ in seen}
+    return sum(last.get(cluster, 0) != number for cluster, number in sent.items())
 
 
 class _Loop(Thread):

@@ -180,7 +180,7 @@ def tokens(tmp_path: Path) -> Path:
 def own(url: str, name: str, folder: Path, token: str = "") -> RelayedRef:
     file = folder / f"{name}.token"
     file.write_text(f"{token or name}\n")
-    return RelayedRef(url, name, 5.0, Credentials(file), lambda: NOW)
+    return RelayedRef(url, name, 30.0, Credentials(file), lambda: NOW)
 
 
 def test_agents_speak_over_http(site: Site, tokens: Path, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_what_makes_no_sense_is_refused(site: Site, tokens: Path, body: bytes, s
             f"{url}/v1/agents/edge-h", body, {"Authorization": "Bearer edge-h"}, method="PUT"
         )
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(request, timeout=5)
+            urllib.request.urlopen(request, timeout=30)
         caught.value.close()
         assert caught.value.code == status
     assert site.relay.step() == 0
@@ -234,12 +234,12 @@ def test_what_makes_no_sense_is_refused(site: Site, tokens: Path, body: bytes, s
 
 def test_of_a_stranger_nothing_is_read(site: Site, tokens: Path) -> None:
     """He says that a large body comes, sends none of it, and is answered at once."""
-    with serving(site, tokens) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+    with serving(site, tokens) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30) as line:
         head = (
             "PUT /v1/agents/edge-h HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no\r\nContent-Length: 1000000\r\n\r\n"
         )
         line.sendall(head.encode())
-        line.settimeout(5)
+        line.settimeout(30)
         assert line.recv(100).startswith(b"HTTP/1.1 401 ")
         while line.recv(1000):
             pass  # and is hung up on
@@ -250,10 +250,10 @@ def test_an_agent_that_hangs_up_is_not_worth_a_word(
 ) -> None:
     with serving(site, tokens) as url:
         for _ in range(3):
-            with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+            with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30) as line:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 line.sendall(b"GET /v1/agents/edge-h HTTP/1.1\r\n")  # and a reset instead of the rest
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as line:
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30) as line:
             line.sendall(b"\x16\x03\x01\x02\x00\x01")  # speaks TLS, where there is none
     assert capfd.readouterr().err == ""
 

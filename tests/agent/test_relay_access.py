@@ -110,7 +110,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
     rotation = Rotation(CLUSTER, Store(world.path / "identity"), "kubernetes.io/kube-apiserver-client")
     with world.serving() as url:
         ref = RelayedRef(
-            url, CLUSTER, 5.0, world.credentials(token="first", store=rotation.store), wall,
+            url, CLUSTER, 30.0, world.credentials(token="first", store=rotation.store), wall,
             AgentSeal(rotation.store), rotation.names,
         )  # fmt: skip
         heart = Heart(
@@ -135,7 +135,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
         assert heart.beat().startswith("renewed")
         standing = ref.look()
         assert "lease.yaml" in standing.files
-        stranger = RelayedRef(url, CLUSTER, 5.0, world.credentials(token="first"), wall)
+        stranger = RelayedRef(url, CLUSTER, 30.0, world.credentials(token="first"), wall)
         stranger.replace(standing, {"reports/evil.yaml": b"a: 1\n"}, "x")
         assert ref.look().files == {}
         heart._standing = None
@@ -147,7 +147,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
         assert again.look(CLUSTER).files.keys() >= {COMMIT, "lease.yaml"}  # also after a restart
 
         # One cluster's certificate opens no other's door, and none when it was revoked.
-        other = RelayedRef(url, "edge-i", 5.0, ref.credentials, wall)
+        other = RelayedRef(url, "edge-i", 30.0, ref.credentials, wall)
         with pytest.raises(RepositoryError, match="lets nobody in as edge-i by the certificate in"):
             other.look()
         (request,) = rotation.names()
@@ -169,18 +169,18 @@ def test_whom_nobody_knows_is_not_connected(world: World, capsys: pytest.Capture
     certificate, key = server_certificate(world.path / "stranger")
     forged.write_bytes(certificate.read_bytes() + key.read_bytes())
     with world.serving() as url:
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5):
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30):
             stranger = RelayedRef(
-                url, CLUSTER, 5.0, Credentials(None, forged, world.path / "server.crt"), wall
+                url, CLUSTER, 30.0, Credentials(None, forged, world.path / "server.crt"), wall
             )  # fmt: skip
             with pytest.raises(RepositoryError, match="the relay does not answer"):
                 stranger.look()
-            nobody = RelayedRef(url, CLUSTER, 5.0, world.credentials(), wall)
+            nobody = RelayedRef(url, CLUSTER, 30.0, world.credentials(), wall)
             with pytest.raises(RepositoryError, match="lets nobody in"):
                 nobody.look()
-            known = RelayedRef(url, CLUSTER, 5.0, world.credentials(token="first"), wall)
+            known = RelayedRef(url, CLUSTER, 30.0, world.credentials(token="first"), wall)
             assert known.look() == NOTHING
-        mistaken = RelayedRef(url, CLUSTER, 5.0, Credentials(world.path / "token"), wall)
+        mistaken = RelayedRef(url, CLUSTER, 30.0, Credentials(world.path / "token"), wall)
         with pytest.raises(RepositoryError, match="the relay does not answer"):
             mistaken.look()  # it does not know who signed the relay's certificate
     assert "Traceback" not in capsys.readouterr().err
