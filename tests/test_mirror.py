@@ -195,6 +195,9 @@ THROUGH = {
         "output/test_jsonpath.py": "jsonpath/template jsonpath/values",
         "output/test_reports.py": "annotations codequality junit sarif",
     },
+    "serving": {
+        "agent/test_relay_access.py": "tls",  # real certificates, and who has none
+    },
     "policy": {
         "answers/test_explain.py": "witness",
         "check/admission/test_foreigners.py": (

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -30,6 +29,7 @@ from muster.gitio.repository import open_repository
 from muster.gitio.rootref import NOTHING, Standing
 from muster.model.snapshot import AgentLimits
 from muster.model.times import format_time, parse_time
+from muster.serving.server import served
 from tests.acts.test_walkthrough import cluster, lease, observed
 from tests.commands.conftest import (
     Run,
@@ -160,14 +160,8 @@ def serving(site: Site, tokens: Path | None, doors: Doors | None = None, copy: H
     site.relay.follow()
     doors = doors or Doors(Tokens(tokens) if tokens else None)
     server = RelayServer(("127.0.0.1", 0), site.relay, doors, copy or HubCopy(site.relay.repository, "main"))
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"{'https' if doors.context else 'http'}://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(server, "relay"):
+        yield server.url
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import yaml
 from muster.agent.health import Availability
 from muster.agent.heartbeat import Heart
 from muster.agent.hub_copy import HubCopy
-from muster.agent.relay_access import Certificates, Tokens, server_context
+from muster.agent.relay_access import Certificates, Tokens
 from muster.agent.relay_http import Doors
 from muster.agent.relayed_ref import Credentials, RelayedRef
 from muster.agent.rotation import Rotation
@@ -28,6 +28,7 @@ from muster.gitio.rootref import NOTHING
 from muster.identity.seal import AgentSeal
 from muster.identity.store import Store
 from muster.model.times import format_time
+from muster.serving.tls import server_context
 from tests.agent.test_relay import SETTINGS, Site, serving, site
 from tests.commands.conftest import Run, muster
 from tests.support.authority import new_authority, server_certificate

@@ -6,14 +6,11 @@ own, or behind a proxy that has it. `muster.agent.relay_wire` has what is sent.
 
 import json
 import ssl
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
-from typing import Any, Final
+from typing import Final
 
 from muster.agent.hub_copy import HubCopy
 from muster.agent.relay import Relay
@@ -23,9 +20,8 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.outcomes import Moved
 from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree
+from muster.serving.server import Handler, Server
 
-#: Of one connection: an agent that says nothing for so long is gone.
-_IDLE_SECONDS: Final = 120.0
 #: JSON writes some characters as six.
 _OVERHEAD: Final = 6
 #: How often it is looked whether the hub has said something.
@@ -41,14 +37,11 @@ class Doors:
     context: ssl.SSLContext | None = None
 
 
-class RelayServer(ThreadingHTTPServer):
+class RelayServer(Server):
     """Takes what agents say for a relay. `hub` tells what the hub says of each cluster."""
 
-    daemon_threads = True
-    request_queue_size = 1024
-
     def __init__(self, address: tuple[str, int], relay: Relay, doors: Doors, hub: HubCopy) -> None:
-        super().__init__(address, _Handler)
+        super().__init__(address, _Handler, context=doors.context)
         self.relay, self.doors, self.hub = relay, doors, hub
         self._turn = 0.0
 
@@ -59,31 +52,11 @@ class RelayServer(ThreadingHTTPServer):
             with suppress(RepositoryError):
                 self.hub.turn()
 
-    def get_request(self) -> tuple[socket, Any]:
-        """Take a connection; greetings are exchanged in its own thread, for who says nothing shall not hold up all."""
-        connection, address = super().get_request()
-        if self.doors.context is not None:
-            connection = self.doors.context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-        return connection, address
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that hangs up, or whose certificate nobody signed, is no fault of the relay's."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: RelayServer
-    protocol_version = "HTTP/1.1"
-    timeout = _IDLE_SECONDS
-    disable_nagle_algorithm = True
 
-    def setup(self) -> None:
-        super().setup()
-        if isinstance(self.connection, ssl.SSLSocket):
-            self.connection.do_handshake()
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the base class names it so
         path, _, query = self.path.partition("?")
         cluster, _, rest = path.removeprefix(PREFIX).partition("/")
         if not self._is_allowed(cluster):
@@ -102,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             said: Tree = {"commit": standing.commit, "files": texts(standing.files), "objectFormat": form}
             self._answer(HTTPStatus.OK, said)
 
-    def do_PUT(self) -> None:
+    def do_PUT(self) -> None:  # noqa: N802 - the base class names it so
         cluster = self.path.removeprefix(PREFIX)
         if not self._is_allowed(cluster):  # before anything is read: a stranger is no reason to hold anything in memory
             self.close_connection = True
@@ -124,30 +97,19 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(HTTPStatus.OK, {"commit": done.commit})
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Nothing is logged: there are many."""
-
     def _is_allowed(self, cluster: str) -> bool:
         if self.path.startswith(PREFIX) and is_cluster_name(cluster) and self._is_known(cluster):
             return True
-        self.send_response(HTTPStatus.UNAUTHORIZED)
-        self.send_header("WWW-Authenticate", "Bearer")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.answer(HTTPStatus.UNAUTHORIZED, WWW_Authenticate="Bearer")
         return False
 
     def _is_known(self, cluster: str) -> bool:
         doors, connection = self.server.doors, self.connection
-        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
-        if doors.tokens and scheme.lower() == "bearer" and doors.tokens.is_of(cluster, token.strip()):
+        token = self.bearer()
+        if doors.tokens and token is not None and doors.tokens.is_of(cluster, token):
             return True
         shown = connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLSocket) else None
         return doors.certificates is not None and shown is not None and doors.certificates.is_of(cluster, shown)
 
     def _answer(self, status: HTTPStatus, said: Tree) -> None:
-        data = json.dumps(said).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.answer(status, json.dumps(said).encode(), Content_Type="application/json")

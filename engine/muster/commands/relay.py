@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -132,38 +132,33 @@ def _serving(relay: "Relay", listen: str | None, doors: "Callable[[HubCopy], Doo
     if listen is None:
         yield
         return
+    from muster.serving.server import served
+
     server = _server(relay, listen, doors)
-    thread = Thread(target=server.serve_forever, args=(0.2,), daemon=True, name="muster-relay")
-    thread.start()
-    scheme = "https" if server.doors.context else "http"
-    say(f"listening on {scheme}://{server.server_address[0]!s}:{server.server_port}")
-    try:
+    with served(server, "muster-relay"):
+        say(f"listening on {server.url}")
         yield
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _server(relay: "Relay", listen: str, doors: "Callable[[HubCopy], Doors]") -> "RelayServer":
     from muster.agent.hub_copy import HubCopy
     from muster.agent.relay_http import RelayServer
+    from muster.serving.server import AddressError, address_of
 
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdigit():
-        raise click.UsageError("--listen is HOST:PORT.")
     hub = HubCopy(relay.repository, relay.branch)
     try:
-        return RelayServer((host, int(port)), relay, doors(hub), hub)
-    except (OSError, OverflowError) as error:
+        return RelayServer(address_of(listen), relay, doors(hub), hub)
+    except (OSError, AddressError) as error:
         raise click.UsageError(f"--listen {listen}: {error}.") from error
 
 
 def _doors(
     tokens: Path | None, certificate: Path | None, key: Path | None, client_authority: Path | None, hub: "HubCopy"
 ) -> "Doors":
-    from muster.agent.relay_access import Certificates, Tokens, server_context
+    from muster.agent.relay_access import Certificates, Tokens
     from muster.agent.relay_http import Doors
     from muster.identity.errors import IdentityError, require_library
+    from muster.serving.tls import server_context
 
     context = None
     if certificate is not None and key is not None:

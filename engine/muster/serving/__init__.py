@@ -1,0 +1,1 @@
+"""HTTP that muster serves: connections, greetings, tokens. What is answered is for those who serve."""
