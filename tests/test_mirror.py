@@ -160,6 +160,7 @@ THROUGH = {
     "gitio": {
         "acts/test_landing_apart.py": "apart besidederived missing",  # all who read see both branches
         "acts/test_forecast.py": "scratch",
+        "acts/test_proposals.py": "proposals",
         "acts/test_landing.py": "rewritten",  # what is built on where a remote has dropped what it had
         "commands/test_history.py": "filelog",
         "commands/test_import.py": "ignoring",

@@ -29,7 +29,7 @@ _MOST_LINES = 1000
 
 def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
     """Return the message of the commit that carries out a run; `notes` are lines about the run itself."""
-    (subject,) = _plain((summary(found),))
+    (subject,) = plain((summary(found),))
     if len(subject) > _LONGEST_SUBJECT:
         subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
     if run.fleet.settings.skip_ci:
@@ -40,7 +40,7 @@ def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ())
     body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
     body.extend(notes)
     trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
-    return "\n".join([subject, "", *_plain(body), "", *trailers]) + "\n"
+    return "\n".join([subject, "", *plain(body), "", *trailers]) + "\n"
 
 
 def plain_message(run: Run, files: int) -> str:
@@ -64,7 +64,7 @@ def policies_digest(fleet: Fleet) -> str:
     return digest.hexdigest()[:12]
 
 
-def _plain(lines: Iterable[str]) -> Iterable[str]:
+def plain(lines: Iterable[str]) -> Iterable[str]:
     """One line each, whatever an agent's message holds: no newline becomes a trailer, no URL tells a password, nothing
     moves the cursor of who reads the log, closes an issue, or calls people."""
     texts = (printable(" ".join(without_secrets(line).split())) for line in lines)

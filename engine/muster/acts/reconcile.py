@@ -16,6 +16,7 @@ from muster.acts.landing import Tips, find_tips, land
 from muster.acts.landing_apart import Apart, find_apart, land_apart, seen_from
 from muster.acts.pacing import waits_until
 from muster.acts.planned import planned_instant, require_same
+from muster.acts.proposals import used_up
 from muster.answers.instants import Instant, instant_of, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.planfile import Planned
@@ -51,7 +52,7 @@ class Reconciled:
     `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
     which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
     this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
-    kept."""
+    kept. `head` is the commit at which the branch that was evaluated is now."""
 
     settled: "Settled"
     heard: Heard
@@ -67,6 +68,7 @@ class Reconciled:
     waits: datetime | None = None
     late: timedelta | None = None
     state: State | None = None
+    head: str = ""
 
     @property
     def figures(self) -> Figures:
@@ -149,7 +151,8 @@ def _late(question: Question, state: State | None) -> timedelta | None:
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
     `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
-    when there is no commit, although something follows."""
+    when there is no commit, although something follows; `spent`: Approvals that say nothing any more, which go with the
+    commit."""
 
     question: Question
     found: "Answer"
@@ -162,6 +165,7 @@ class _Run:
     kept: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
+    spent: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +216,11 @@ class _Asked:
             return _Run(question, found, settled, instant, tips, apart, listened, late=late)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
             return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
-        message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
+        spent = () if apart or self.planned else used_up(settled.last.fleet)
+        notes = [*([instant.note] if earlier else []), *(f"{path}: nothing that it approves waits" for path in spent)]
+        message, faults = _message(settled, tips.base, notes)
         settled = replace(settled, faults=settled.faults | faults)
-        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
+        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late, spent=spent)
 
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
@@ -239,6 +245,7 @@ class _Asked:
         base = commit = apart.base if apart else tips.base
         if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            files.update(dict.fromkeys(run.spent))
             doing(Step.COMMITTING)
             commit = build_commit(self.repository, files, run.message, base)
         if self.remote is not None:
@@ -264,4 +271,5 @@ class _Asked:
             waits=run.waits,
             late=run.late,
             state=self.state,
+            head=tips.base if apart else commit,
         )

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from muster.acts.pacing import told_of_waiting
+from muster.acts.proposals import propose
 from muster.acts.publish.publish import Publication, next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
@@ -104,6 +105,7 @@ class Watcher:
         self._next_fetch: datetime | None = None
         self._failures = self._hurries = 0
         self._trouble = ""
+        self._unproposed = frozenset[str]()
         self._restless: frozenset[ObjectId | None] = frozenset()
 
     def look(self) -> None:
@@ -133,6 +135,7 @@ class Watcher:
             for line in (*publication.lines(), *(found.message for found in publication.faults)):
                 self.say(f"{format_time(done.settled.last.now)} {line}")
             self._sign(done)
+            self._propose(done)
             tidy(self.repository)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = self._next(done)
@@ -166,6 +169,14 @@ class Watcher:
         for line in (*signed.told, *signed.refused):
             self.say(f"{format_time(self._present())} {line}")
         self._signs = False
+
+    def _propose(self, done: Reconciled) -> None:
+        """Propose what waits for approval; what is as it was is not told again."""
+        proposed = propose(self.repository, done, self.branch, self._remote)
+        news = [str(one) for one in proposed.proposals if one.state.value]
+        for line in (*news, *(line for line in proposed.troubles if line not in self._unproposed)):
+            self.say(f"{format_time(done.settled.last.now)} {line}")
+        self._unproposed = frozenset(proposed.troubles)
 
     def _mind_the_clock(self, now: datetime) -> None:
         """Where the clock was set back, what was to happen at an instant of the old one is due now."""

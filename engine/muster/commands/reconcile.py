@@ -64,7 +64,8 @@ def command(
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
-    Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
+    Nothing outside derived/ is touched but an Approval that is used up; uncommitted and staged edits stay as they are.
+    Where the branch moved
     meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
 
     Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
@@ -72,6 +73,9 @@ def command(
 
     With --ca-cert and --ca-key, requests for certificates that are approved then are signed, as a commit of its own
     (see muster sign).
+
+    What waits for approval (spec.approval of the Fleet) is proposed on branches muster/proposals/TOPIC, with --push on
+    the remote: they are kept up to date, and taken back when nothing of them waits any more.
 
     With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
     moved, and the exit code is 1.
@@ -135,6 +139,7 @@ def _reconcile(
     from muster.acts.landing import target_branch
     from muster.acts.pacing import told_of_waiting
     from muster.acts.planned import PlanMovedError
+    from muster.acts.proposals import propose
     from muster.acts.reconcile import reconcile
     from muster.answers.listening import WRITER
     from muster.check.waivers import told
@@ -179,7 +184,12 @@ def _reconcile(
     if meter is not None:
         meter.looked(done, publication)
     refused = sign_once(repository, authority, now, target, remote, ears or WRITER).refused if authority else ()
+    proposed = propose(repository, done, target, remote)
     tidy(repository)
+    for proposal in proposed.proposals:
+        say(str(proposal))
+    for trouble in proposed.troubles:
+        say(trouble, err=True)
     if done.followed:
         say(done.followed, err=True)
     if done.left_behind:
@@ -189,7 +199,7 @@ def _reconcile(
     if verbose:
         _tell_how(repository, done)
     code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
-    return code or (FINDINGS if refused else 0)
+    return code or (FINDINGS if refused or proposed.troubles else 0)
 
 
 def _read(plan: Path) -> "Planned":

@@ -37,6 +37,7 @@ _LOST = re.compile(
     r"stale info|fetch first|non-fast-forward|already exists|failed to update ref|cannot lock ref"
     r"|incorrect old value|failed to lock|transaction failed"
 )
+_NO_OPTIONS: Final = "does not support push options"
 _STATUS = re.compile(r"^(?P<flag>[ +\-*=!])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<summary>.*)$", re.MULTILINE)
 _REASON = re.compile(r"\((?P<reason>.*)\)\s*$")
 
@@ -122,15 +123,19 @@ def push(
 
 def push_ref(
     repository: Repository, *, remote: str, ref: str, new: str, expected: str | None,
-    limit_seconds: float = LIMIT_SECONDS,
+    limit_seconds: float = LIMIT_SECONDS, options: Sequence[str] = (),
 ) -> Pushed | Moved | Rejected:  # fmt: skip
     """Point `ref` of `remote` at `new` if it points at `expected` there (None: if there is no such ref).
 
+    An empty `new` removes it. The server is told the push `options` if it takes any.
     Moved and Rejected change nothing. RepositoryError where the remote cannot be reached at all; whether it
     took the push is then unknown, and the next fetch tells.
     """
     lease = f"--force-with-lease={ref}:{expected or ''}"
-    done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
+    told = tuple(f"--push-option={option}" for option in options)
+    done = remote_command(repository, (*_PUSH, lease, *told), remote, (f"{new}:{ref}",), limit_seconds)
+    if told and done.status and _NO_OPTIONS in done.stderr:
+        done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
     for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
         if status["ref"] == ref:
             return _outcome(status, done, new)
