@@ -206,11 +206,11 @@ def test_on_gitlab(world: World, depth: int, fork: bool) -> None:
         world.server.git("fetch", "--quiet", str(world.fork.path), "topic:topic")
     where = world.fork if fork else world.server
     job, environ = world.checked_out(where, "topic", depth), gitlab(world, world.fork, fork=fork)
-    done = run_gitlab(job, "plan", environ, job)
+    done = run_gitlab(job / ".gitlab-ci.yml", "plan", environ, job)
     assert done.returncode == 0, done.stderr
     plan = (job / "plan.md").read_text()
     assert f"<code>remedy TrafficControl held</code> | {HELD} |" in plan
-    done = run_gitlab(job, "comment", {**environ, "MUSTER_GITLAB_TOKEN": "secret"}, job)
+    done = run_gitlab(job / ".gitlab-ci.yml", "comment", {**environ, "MUSTER_GITLAB_TOKEN": "secret"}, job)
     assert (done.returncode, done.stdout) == (0, "commented\n")
     assert world.forge.bodies(MERGE_REQUEST) == [plan]
 
@@ -219,6 +219,6 @@ def test_gitlab_reconciles_the_default_branch(world: World) -> None:
     world.pushed(**{REMEDY.replace("/", "__"): remedy("[eu-1, eu-2]")})
     world.server.git("fetch", "--quiet", str(world.fork.path), "+topic:main")
     job = world.checked_out(world.server, "main", 0)
-    done = run_gitlab(job, "reconcile", gitlab(world, world.fork, fork=False), job)
+    done = run_gitlab(job / ".gitlab-ci.yml", "reconcile", gitlab(world, world.fork, fork=False), job)
     assert done.returncode == 0, done.stderr
     assert "remedies:\n    - action: TrafficControl" in world.server.show("derived/clusters/eu-2.yaml", "main")
