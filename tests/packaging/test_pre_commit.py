@@ -1,6 +1,7 @@
-"""The real pre-commit tool, with our hook, on a real repository."""
+"""The real pre-commit tool, with our hooks, on a real repository."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,9 @@ repos:
   - id: muster-validate
     language: system
 """
+
+#: The same for the others, which a fleet has to ask for.
+OTHERS = f"{CONFIG}  - id: muster-test\n    language: system\n  - id: muster-lint\n    language: system\n"
 
 
 @pytest.fixture
@@ -107,3 +111,27 @@ def test_a_commit_that_touches_nothing_of_the_fleet_answers_for_nothing(repo: Re
     repo.git("commit", "--quiet", "--all", "--no-verify", "--message", "a slip")
     repo.write("README.md", "Of what is broken elsewhere this commit is innocent.\n")
     assert commit(repo).returncode == 0
+
+
+def test_the_other_hooks_test_policies_and_look_for_what_is_hardly_meant(repo: Repo) -> None:
+    page = (ROOT / "docs/policy-tests.md").read_text()
+    files = dict(re.findall(r"^```yaml file=(\S+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    config = repo.path / ".pre-commit-config.yaml"
+    config.write_text(
+        OTHERS.format(hooks=repo.path.parent / "hooks", rev=re.findall(r"rev: (\S+)", config.read_text())[0])
+    )
+    for name in ("policies/disks.yaml", "policies/disks.test.yaml"):
+        repo.write(name, files[name])
+    done = commit(repo)
+    assert done.returncode == 0, done.stdout + done.stderr
+    repo.write("policies/disks.yaml", files["policies/disks.yaml"].replace("reason: Silent", "reason: Quiet"))
+    done = commit(repo)
+    assert done.returncode == 1
+    assert re.search(r"muster validate\.+Passed\n.*muster test\.+Failed\n.*muster lint\.+Passed", done.stderr, re.S)
+    repo.git("checkout", "--quiet", "HEAD", "--", "policies")
+    repo.write("policies/again.yaml", files["policies/disks.yaml"].replace("{name: disks}", "{name: nobody}").replace(
+        "{kind: ManagedCluster}", "{kind: ManagedCluster, selector: {matchLabels: {region: nowhere}}}"
+    ).replace("type: DisksHealthy", "type: NobodysHealthy"))  # fmt: skip
+    done = commit(repo)
+    assert done.returncode == 1
+    assert re.search(r"muster test\.+Passed\n.*muster lint\.+Failed", done.stderr, re.S), done.stderr
