@@ -1,0 +1,123 @@
+"""deploy/git/pre-receive keeps everybody to their own refs and paths, in a real bare repository."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.acts.test_walkthrough import cluster
+from tests.support.git import Repo, clone, new_repository
+
+HOOK = Path(__file__).parents[2] / "deploy/git/pre-receive"
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    path = tmp_path_factory.mktemp("hub")
+    seed = new_repository(path / "seed")
+    seed.commit({"clusters/c1.yaml": "a: 1\n", "derived/x.yaml": "a: 1\n"})
+    bare = clone(seed, path / "hub.git", "--bare")
+    hook = bare.path / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    shutil.copy(HOOK, hook)
+    return bare
+
+
+def pushed(hub: Repo, user: str, ref: str, files: dict[str, str] | None, *, onto: str = "", date: float = 0) -> str:
+    """Push a commit of these files to a ref as somebody (None: delete the ref); return what was refused."""
+    work = hub.path.parent / "work"
+    repo = Repo(work, hub.environ) if work.exists() else new_repository(work)
+    if files is None:
+        source = ""
+    else:
+        repo.git("read-tree", *([onto] if onto else ["--empty"]))
+        for name, text in files.items():
+            blob = repo.git("hash-object", "-w", "--stdin", stdin=text.encode()).strip()
+            repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+        when = f"@{int(date or time.time())} +0000"
+        dated = repo.with_environ(GIT_COMMITTER_DATE=when, GIT_AUTHOR_DATE=when)
+        source = dated.git(
+            "commit-tree", *(["-p", onto] if onto else []), "-m", "x", repo.git("write-tree").strip()
+        ).strip()
+    done = subprocess.run(
+        ["git", "push", "--force", str(hub.path), f"{source}:{ref}"],
+        cwd=work, env={**hub.environ, "MUSTER_USER": user}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said = [line.removeprefix("remote: ").strip() for line in done.stderr.splitlines() if "may not" in line]
+    assert bool(said) == bool(done.returncode), done.stderr
+    return said[0].partition(" may not ")[2] if said else ""
+
+
+def fetched(hub: Repo) -> str:
+    work = hub.path.parent / "work"
+    repo = Repo(work, hub.environ) if work.exists() else new_repository(work)
+    repo.git("fetch", "--quiet", str(hub.path), "main")
+    return repo.tip("FETCH_HEAD")
+
+
+def test_an_agent_replaces_its_own_ref_and_nothing_else(hub: Repo) -> None:
+    own, lease, now = "refs/heads/agents/c1", {"lease.yaml": "a: 1\n"}, time.time()
+    assert pushed(hub, "agent-c1", own, lease, date=now - 60) == ""
+    assert pushed(hub, "agent-c1", own, {"lease.yaml": "a: 2\n"}, date=now) == ""
+    assert pushed(hub, "agent-c1", own, lease, date=now - 60) == "put an older commit back"
+    assert pushed(hub, "agent-c1", own, lease, date=now + 3600) == "date a commit ahead"
+    assert pushed(hub, "agent-c1", own, lease, onto=fetched(hub)).startswith("push history here")
+    assert pushed(hub, "agent-c1", own, None) == "delete it"
+    assert pushed(hub, "agent-c1", "refs/heads/agents/c10", lease) == "speak for this cluster"
+    assert pushed(hub, "", own, lease) == "speak for this cluster"
+    assert pushed(hub, "ada", own, lease) == "speak for this cluster"
+    for ref in ("refs/heads/main", "refs/heads/other", "refs/tags/v1"):
+        assert pushed(hub, "agent-c1", ref, lease, onto=fetched(hub)) == "push here"
+    assert pushed(hub, "agent-c1", "refs/muster/pulses", lease) == "touch muster's own"
+
+
+@pytest.mark.parametrize(
+    ("user", "path", "refused"),
+    [
+        ("muster", "derived/y.yaml", ""),
+        ("muster", "clusters/c1.yaml", "change anything outside derived/"),
+        ("muster", "derived\n/x.yaml", "change anything outside derived/"),
+        ("muster-signer", "derived/certificatesigningrequests/a.yaml", ""),
+        ("muster-signer", "derived/managedclusters/c1.yaml", "change anything but certificates"),
+        ("ada", "clusters/c2.yaml", ""),
+        ("ada", "derived/y.yaml", "change derived/"),
+    ],
+)
+def test_on_main_everybody_has_their_own_paths(hub: Repo, user: str, path: str, refused: str) -> None:
+    assert pushed(hub, user, "refs/heads/main", {path: f"by: {user}\n"}, onto=fetched(hub)) == refused
+
+
+def test_nobody_rewrites_or_deletes_main(hub: Repo) -> None:
+    fetched(hub)
+    assert pushed(hub, "ada", "refs/heads/main", {"a.yaml": "a: 1\n"}) == "rewrite it"
+    assert pushed(hub, "muster", "refs/heads/main", None) == "delete it"
+    assert pushed(hub, "ada", "refs/heads/feature", {"a.yaml": "a: 1\n"}) == ""
+    assert pushed(hub, "muster", "refs/muster/pulses", {"a.yaml": "a: 1\n"}) == ""
+
+
+def test_what_muster_could_not_decide_on_is_refused_where_that_is_asked_for(hub: Repo) -> None:
+    """The hook sees what was pushed in git's quarantine alone; mistakes that are there already are nobody's fault."""
+    main, path = "refs/heads/main", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    wrong = {"clusters/c9.yaml": cluster("c9").replace("hubAcceptsClient", "hubAcceptClient")}
+    hub = hub.with_environ(PATH=path)
+    hub.git("config", "muster.validate", "true")
+    try:
+        assert pushed(hub, "ada", main, wrong, onto=fetched(hub)) == "push what muster cannot decide on"
+        assert pushed(hub, "ada", main, {"clusters/c9.yaml": cluster("c9")}, onto=fetched(hub)) == ""
+        hub.git("config", "muster.validate", "false")
+        assert pushed(hub, "ada", main, wrong, onto=fetched(hub)) == ""
+        hub.git("config", "muster.validate", "true")
+        assert pushed(hub, "ada", main, {"clusters/c8.yaml": cluster("c8")}, onto=fetched(hub)) == ""
+    finally:
+        hub.git("config", "--unset", "muster.validate")
+
+
+def test_shellcheck_finds_nothing() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("shellcheck"), HOOK], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
