@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,11 +35,13 @@ def git_daemon(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def http_backend(folder: Path) -> Iterator[str]:
-    """Serve the repositories in a folder by git's smart HTTP; yield the URL of the folder."""
+def http_backend(folder: Path, password: str = "") -> Iterator[str]:
+    """Serve the repositories in a folder by git's smart HTTP; yield the URL of the folder. Where there is a password
+    (`user:word`), only to who has it."""
 
     class Handler(_Backend):
         root = folder
+        expected = f"Basic {b64encode(password.encode()).decode()}" if password else None
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -56,6 +59,7 @@ class _Backend(BaseHTTPRequestHandler):
     """The web server's part: CGI, with bodies that have a length or come in chunks."""
 
     root: ClassVar[Path]
+    expected: ClassVar[str | None]
 
     def do_GET(self) -> None:
         self._run()
@@ -69,6 +73,12 @@ class _Backend(BaseHTTPRequestHandler):
     def _run(self) -> None:
         path, _, query = self.path.partition("?")
         body = self._body()
+        if self.expected and self.headers.get("Authorization") != self.expected:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Basic")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         environ = git_environ(
             self.root, GIT_PROJECT_ROOT=str(self.root), GIT_HTTP_EXPORT_ALL="1", PATH_INFO=path, QUERY_STRING=query,
             REQUEST_METHOD=self.command, CONTENT_TYPE=self.headers.get("Content-Type", ""), REMOTE_USER="agent",
