@@ -14,6 +14,7 @@ import yaml
 
 from muster.acts.proposals import Proposed, State, propose
 from muster.acts.reconcile import Reconciled, reconcile
+from muster.acts.watch import Watcher
 from muster.commands import exits
 from muster.engine import state as states
 from muster.engine.evaluate import evaluate
@@ -406,3 +407,27 @@ def test_people_are_told_what_waits_and_where(repo: Repo, muster: Muster) -> Non
     assert awaits in muster(repo, "explain", "managedcluster/a", "--now", at(60))[1]
     out = muster(repo, "plan", "--base", "main", "--rev", BRANCH, "--now", at(60))[1]
     assert "unreachable" in out, "what merging it would do"
+
+
+def test_watch_tells_what_is_new_and_nothing_twice(repo: Repo, origin: Repo) -> None:
+    said, now = list[str](), [NOON + timedelta(minutes=60)]
+    repository = open_repository(repo.path, repo.environ)
+    watcher = Watcher(repository, "main", "origin", timedelta(seconds=1), said.append, clock=lambda: now[0])
+
+    def look() -> list[str]:
+        said.clear()
+        now[0] += timedelta(seconds=2)
+        watcher.look()
+        return [line.partition(" ")[2] for line in said if "proposals" in line]
+
+    hook(origin, "update", 'case "$1" in refs/heads/muster/*) exit 1;; esac')
+    assert [line.partition(": ")[0] for line in look()] == [f"{BRANCH} cannot be written"]
+    assert look() == []
+    hook(origin, "update", "exit 0")
+    assert look() == [f"2 effects wait for approval on {BRANCH}, which is new"]
+    refs = origin.refs()
+    assert look() == []
+    assert origin.refs() == refs
+    origin.git("update-ref", "refs/heads/main", origin.tip(BRANCH))
+    assert look() == [f"{BRANCH} was withdrawn: nothing of it waits any more"]
+    assert tainted(origin) == "ab"

@@ -88,6 +88,26 @@ def test_a_wait_is_over_when_nothing_is_asked_for() -> None:
     assert disrupted(fleet.evaluate()) == set()
 
 
+def test_a_slip_ends_no_wait() -> None:
+    fleet = outage("taint")
+    fleet.dark("c00", "c01")
+    since = waiting(fleet.evaluate())
+    files = fleet.files
+    fleet.files = lambda: {  # type: ignore[method-assign]
+        path: text.replace("leaseDurationSeconds: 60", "leaseDurationSeconds: soon") if path.endswith("c00.yaml")
+        and not path.startswith("derived/") else text for path, text in files().items()
+    }  # fmt: skip
+    fleet.texts["approval.yaml"] = approval([since["c00"]])
+    run = fleet.evaluate()
+    assert waiting(run) == {"c01": since["c01"]}
+    assert {held.object.name: held.reason[:14] for held in run.fleet.held} == {
+        "c00": "it is approved", "c01": "awaits approva"
+    }  # fmt: skip
+    assert fleet.evaluate().files == {}
+    fleet.files = files  # type: ignore[method-assign]
+    assert disrupted(fleet.evaluate()) == {"c00"}
+
+
 def test_a_remedy_waits_and_what_nobody_named_does_not() -> None:
     fleet = outage("remedy")
     fleet.broken_dns.add("c01")

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from muster.acts.message import plain
+from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
 from muster.gitio.errors import RepositoryError
 from muster.gitio.forges import GITLAB, forge_of, request_page, url_of
@@ -78,8 +79,10 @@ class Proposed:
 def propose(repository: Repository, done: "Reconciled", branch: str, remote: str | None) -> Proposed:
     """Have the branches propose what waits after a run of `branch`; with a remote, on that."""
     proposed, fleet = Proposed(), done.settled.last.fleet
-    if done.waits is not None or not done.settled.rested:
+    if done.waits is not None:
         return proposed  # what waits since when was not committed
+    if not fleet.held and (not done.settled.rested or any(map(is_fault, done.settled.findings))):
+        return proposed  # it is not known that nothing waits
     wanted = _wanted(fleet.held)
     branches = Branches(repository, remote)
     try:
@@ -219,13 +222,12 @@ def used_up(fleet: "Ruled") -> Sequence[str]:
     if not approvals or fleet.unidentified:
         return ()
     live = {(str(one.object), one.effect, format_time(one.wait.since)) for one in fleet.held if one.wait is not None}
-    broken = {str(id_) for id_ in fleet.broken}  # since when something of theirs waits, stands where it stood
     paths = Counter(part.source.label for part in fleet.parts)
     found = []
     for obj in approvals:
         path = approval_file(obj.id.name)
         named = {(str(one["object"]), str(one["effect"]), str(one["since"])) for one in obj.body["spec"]["effects"]}
         alone = paths[path] == 1 and [part.source.label for part in obj.parts] == [path]
-        if alone and not named & live and broken.isdisjoint(name for name, _, _ in named):
+        if alone and not named & live:
             found.append(path)
     return found
