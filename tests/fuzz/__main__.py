@@ -12,7 +12,8 @@ from pathlib import Path
 import atheris
 
 _MODULES = ("muster.yamlio", "muster.fleet", "muster.cel", "muster.answers.planfile", "muster.engine.state",
-            "muster.gitio.journal", "muster.gitio.pulse_memory")  # fmt: skip
+            "muster.gitio.journal", "muster.gitio.pulse_memory", "muster.gitio.relayed", "muster.agent.relay_wire",
+            "muster.identity", "muster.policy.csr")  # fmt: skip
 
 
 def main(name: str, seconds: str, folder: str = "") -> None:

@@ -4,6 +4,7 @@ Whatever the bytes are, there is an answer: a value, a finding, or one of the er
 exception of any other kind, or the finding by which the engine says that it has caught one, is a fault of ours.
 """
 
+import base64
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -14,14 +15,24 @@ from functools import cache
 from pathlib import Path
 
 from muster import cel
+from muster.agent import relay_wire
 from muster.answers.planfile import PlanFileError, read_plan
 from muster.cel.types import DYN
 from muster.engine.settle import settle
 from muster.engine.state import State, open_state
-from muster.gitio import journal, pulse_memory
+from muster.gitio import journal, pulse_memory, relayed
+from muster.gitio.ids import commit_text
+from muster.identity.authority import Approved, Authority, load_authority
+from muster.identity.certificate import issued_of
+from muster.identity.errors import IdentityError
+from muster.identity.request import Request, new_request
+from muster.identity.signature import sealed, signing_key
+from muster.identity.store import identity_of
+from muster.policy import csr
 from muster.policy.environments import UNBOUNDED, policy_environment
 from muster.yamlio.loader import load_documents
 from muster.yamlio.shapes import SHAPES
+from tests.support.authority import new_authority
 from tests.support.example import EXAMPLE, NOON
 from tests.support.fuzzing import FAULTS
 from tests.support.mutations import Broken, Files
@@ -138,6 +149,55 @@ def of_pulse_memories(data: bytes) -> None:
     pulse_memory.encoded(memory)
 
 
+def of_certificates(data: bytes) -> None:
+    """What the hub hands to an agent for its certificate, and what stands under `derived/` as one."""
+    for pem in (data, _pem(b"CERTIFICATE", data)):
+        issued_of(pem)
+        with suppress(IdentityError):
+            identity_of(_request(), pem)
+
+
+def of_requests(data: bytes) -> None:
+    """A request for a certificate, as policies see it, as the engine does and as whoever signs it does."""
+    for pem in (data, _pem(b"CERTIFICATE REQUEST", data)):
+        seen = csr._content(base64.b64encode(pem).decode())
+        csr.agent_of(seen)
+        approved = Approved(pem, seen["commonName"], seen["organizations"], ["client auth"])
+        with suppress(IdentityError):
+            _authority().sign(approved, NOON)
+
+
+def of_signatures(data: bytes) -> None:
+    """An agent's commit: with a signature anywhere in it, and as the signature of one."""
+    armored = b"-----BEGIN SSH SIGNATURE-----\n %b\n -----END SSH SIGNATURE-----" % base64.b64encode(data)
+    for commit in (data, b"tree %b\ngpgsig %b\n\nRenew\n" % (b"0" * 40, armored)):
+        signing_key(commit)
+
+
+def of_relays(data: bytes) -> None:
+    """What an agent sends to a relay, and a folder in a relay's commit."""
+    with suppress(ValueError):
+        relay_wire.put(data)
+    with suppress(ValueError):
+        relay_wire.requests_of(data.decode("latin-1"))
+    relayed._kept(data, 20)
+
+
+def _pem(kind: bytes, der: bytes) -> bytes:
+    return b"-----BEGIN %b-----\n%b-----END %b-----\n" % (kind, base64.encodebytes(der), kind)
+
+
+@cache
+def _request() -> Request:
+    return new_request("one")
+
+
+@cache
+def _authority() -> Authority:
+    with tempfile.TemporaryDirectory() as folder:
+        return load_authority(*new_authority(Path(folder)), timedelta(hours=1), NOON)
+
+
 #: What readers of anything stumble over: deep nesting, long numbers, halves of characters, no text at all.
 NASTY = (
     b"", b"[" * 3000, b'{"a":' * 3000, b"(" * 3000, b"- " * 3000, b"a: " * 300, b"9" * 5000, b"1e999999999",
@@ -184,6 +244,33 @@ def _memories() -> Iterable[bytes]:
     return [b"- policy: p\n  sent: {generation: 1, time: 2026-01-01T00:00:00Z, count: 1}\n", b"{}"]
 
 
+def _certificates() -> Iterable[bytes]:
+    request = _request()
+    pem = _authority().sign(Approved(request.pem, request.user, [], ["client auth"]), NOON)
+    return [pem, _der(pem)]
+
+
+def _requests() -> Iterable[bytes]:
+    return [_request().pem, _der(_request().pem)]
+
+
+def _signatures() -> Iterable[bytes]:
+    signed = sealed(commit_text({"lease.yaml": b"a: 1\n"}, "Agent <a@b>", NOON, "Renew"), _request().key)
+    armor = signed.partition(b"-----BEGIN SSH SIGNATURE-----")[2].partition(b"-----END")[0]
+    return [signed, base64.b64decode(b"".join(armor.split()))]
+
+
+def _relays() -> Iterable[bytes]:
+    return [
+        b'{"expected": null, "files": {"lease.yaml": "a: 1", ".commit": "tree 00"}}', b"request=a-1&request=b",
+        b"100644 .commit\0" + b"\1" * 20 + b"100644 lease.yaml\0" + b"\2" * 20,
+    ]  # fmt: skip
+
+
+def _der(pem: bytes) -> bytes:
+    return base64.b64decode(b"".join(pem.splitlines()[1:-1]))
+
+
 TARGETS: Mapping[str, Target] = {
     "loader": Target(of_the_loader, _yaml),
     "fleet": Target(of_a_fleet, _yaml),
@@ -192,4 +279,8 @@ TARGETS: Mapping[str, Target] = {
     "states": Target(of_states, _states),
     "notes": Target(of_notes, _notes),
     "memories": Target(of_pulse_memories, _memories),
+    "certificates": Target(of_certificates, _certificates),
+    "requests": Target(of_requests, _requests),
+    "signatures": Target(of_signatures, _signatures),
+    "relays": Target(of_relays, _relays),
 }

@@ -52,9 +52,10 @@ def identity_of(request: Request, pem: bytes) -> Identity:
     """Join a request and what came of it. IdentityError where that is no certificate, or not of this request."""
     try:
         certificate = x509.load_pem_x509_certificate(pem)
-    except ValueError as error:
+        fits = request.fits(certificate)
+    except Exception as error:  # the library raises much for what somebody else may write
         raise IdentityError(f"the certificate cannot be read: {error}") from error
-    if not request.fits(certificate):
+    if not fits:
         raise IdentityError("the certificate is of another key, or in another name")
     return Identity(request, pem, certificate)
 

@@ -84,7 +84,12 @@ def _content(text: str) -> Decoded:
         return _decode(text)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         # What the decoder raises for bytes that are no request depends on where they stop making sense.
-        return {"pemType": "", "commonName": "", "organizations": [], "error": str(error).splitlines()[0][:200]}
+        return {"pemType": "", "commonName": "", "organizations": [], "error": _line(error)}
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0][:200] if lines and lines[0] else type(error).__name__
 
 
 def _decode(text: str) -> Decoded:
