@@ -189,6 +189,7 @@ THROUGH = {
         "commands/test_history.py": "history",
         "commands/test_metrics.py": "metrics",
         "commands/test_replay.py": "replay",
+        "commands/test_diff.py": "diff",
         "commands/test_get.py": "listing",
         "output/site/test_pages.py": "site/details site/overview",
         "output/test_columns.py": "cells",

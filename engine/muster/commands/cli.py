@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "validate": "Check files: syntax, schema, references, expressions.",
     "render": "Print objects as they would be derived; write nothing.",
     "plan": "Show what a reconcile would change.",
+    "diff": "Show what a reconcile would write, as a diff of files.",
     "comment": "Comment on a pull request with a plan.",
     "reconcile": "Evaluate the fleet and commit what follows.",
     "watch": "Reconcile on every change and whenever time alone changes something.",

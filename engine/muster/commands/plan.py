@@ -13,7 +13,7 @@ from muster.commands import options
 from muster.commands.disposable import open_state_of, state_path
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import Reading, reading_of
+from muster.commands.reading import Reading, reading_of, settled_of
 from muster.commands.supposed import Supposed, supposed_options
 from muster.gitio.errors import RepositoryError
 
@@ -70,7 +70,7 @@ def command(
         if supposed:
             settled = _supposed(reading, instant.now, state, supposed)
         else:
-            settled = found.head if found else _settled(replace(reading, state=state), instant.now, workers)
+            settled = found.head if found else settled_of(replace(reading, state=state), instant.now, workers)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
     if out:
@@ -172,16 +172,3 @@ def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *
     kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
     head = commit if commit == reading.snapshot.commit else reading.snapshot
     return branch(repository, left, head, heard, now, kept)
-
-
-def _settled(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
-    """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
-    from muster.engine.settle import settle
-    from muster.engine.warm import answer
-    from muster.gitio.pulse_memory import Remembered
-
-    if (asked := reading.question(now)) is not None:
-        return answer(asked, reading.kept(), workers).settled
-    if reading.repository is None:
-        return settle(reading.snapshot, now)
-    return settle(reading.snapshot, now, Remembered(reading.repository).memory)

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from muster.answers.listening import Ears
     from muster.engine.question import Question
     from muster.engine.run import Run
+    from muster.engine.settled import Settled
     from muster.engine.state import State
     from muster.engine.warm import Wanted
+    from muster.engine.workers import Workers
     from muster.policy.witness import Witness
 
 
@@ -157,6 +159,19 @@ def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "W
         run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
     return run
+
+
+def settled_of(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
+    """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
+    from muster.engine.settle import settle
+    from muster.engine.warm import answer
+    from muster.gitio.pulse_memory import Remembered
+
+    if (asked := reading.question(now)) is not None:
+        return answer(asked, reading.kept(), workers).settled
+    if reading.repository is None:
+        return settle(reading.snapshot, now)
+    return settle(reading.snapshot, now, Remembered(reading.repository).memory)
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:
