@@ -261,7 +261,7 @@ def watch(watcher: Watcher, stop: Event) -> None:
     """Run until `stop` is set."""
     wake, say = Event(), watcher.say
     repository = watcher.repository
-    ears = Thread(target=_listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
+    ears = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
     ears.start()
     say(f"watching {watcher.branch} of {repository.worktree or repository.git_dir}")
     while not stop.is_set():
@@ -287,7 +287,7 @@ def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
             return
 
 
-def _listen(git_dir: Path, wake: Event, stop: Event) -> None:
+def listen(git_dir: Path, wake: Event, stop: Event) -> None:
     """Set `wake` whenever a ref changes, and when it is time to stop."""
     from watchfiles import watch as changes
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -22,15 +23,22 @@ if TYPE_CHECKING:
 @click.option("-n", "--namespace", metavar="NAME", help="Only what lies in this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, as without -n.")
 @click.option("-l", "--selector", metavar="LABELS", help="Only what has these labels, as in 'region=eu,tier!=test'.")
+@click.option("-w", "--watch", is_flag=True, help="Go on with what changes, until stopped.")
+@click.option("--output-watch-events", "events", is_flag=True, help="With -w: say what came, changed and went.")
+@click.option("--remote", metavar="NAME", help="With -w: follow the branch of this remote.")
+@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
+              metavar="SECONDS", help="With --remote: how often to ask it.")  # fmt: skip
 @options.output_option("table", "wide", "name", "yaml", "json", templates=True)
 def command(
     target: str, names: Sequence[str], source: options.Source, namespace: str | None, all_namespaces: bool,
-    selector: str | None, output: str,
+    selector: str | None, watch: bool, events: bool, remote: str | None, interval: float, output: str,
 ) -> int:  # fmt: skip
     """Show objects as they are at this instant: inputs and what follows from them.
 
     On a terminal a table has the columns that there is room for, with -o wide all of them. A template is one of
     kubectl's: -o jsonpath='{.metadata.name}' of one object, '{.items[*].metadata.name}' of several.
+
+    With -w what changes is printed as commits come to the branch, agents speak, and time alone changes something.
     """
     from muster.output.held import held_lines
     from muster.output.jsonpath.template import BadTemplate
@@ -42,6 +50,8 @@ def command(
     targets = [f"{target}/{name}" for name in names] or [target]
     asked = Asked(targets, namespace, _selector(selector))
     listing = _listing(output, single=len(targets) == 1 and "/" in targets[0])
+    if watch:
+        return _follow(asked, listing, source, remote, interval, events=events)
     reading, run = source.evaluated(options.wanted(*targets))
     objects = asked.of(run)
     try:
@@ -57,6 +67,26 @@ def command(
     return report(told_of(run))
 
 
+def _follow(
+    asked: "Asked", listing: "Listing", source: options.Source, remote: str | None, interval: float, *, events: bool
+) -> int:
+    from muster.commands.following import Followed, follow
+    from muster.output.jsonpath.template import BadTemplate
+    from muster.output.listing import Following
+
+    if source.rev or source.worktree:
+        raise click.UsageError("-w follows the branch that is checked out: not with --rev or --worktree.")
+    given = click.get_current_context().get_parameter_source("now")
+    still = given is not click.core.ParameterSource.DEFAULT
+    followed = Followed(source, options.wanted(*asked.targets), remote, timedelta(seconds=interval), still)
+    shown = Following(listing, events=events)
+    try:
+        follow(followed, lambda run: shown.tell(asked.of(run, named=not shown.begun), run.now))
+    except BadTemplate as error:
+        raise click.UsageError(f"-o jsonpath: {error}") from error
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Which objects are asked for."""
@@ -65,10 +95,13 @@ class Asked:
     namespace: str | None
     matches: Callable[[Mapping[str, Tree]], bool]
 
-    def of(self, run: "Run") -> list[Tree]:
-        """Those of a run. click.UsageError where one is named that there is not."""
+    def of(self, run: "Run", *, named: bool = True) -> list[Tree]:
+        """Those of a run. click.UsageError where one is named that there is not, unless that does not matter."""
+        from muster.answers.select import select
+
+        found = options.selected if named else select
         return [
-            body for target in self.targets for body in options.selected(run, target)
+            body for target in self.targets for body in found(run, target)
             if not self.namespace or mapping_at(body, "metadata").get("namespace") == self.namespace
             if self.matches(mapping_at(body, "metadata", "labels"))
         ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muster.model.kinds import BY_NAME
@@ -11,7 +11,7 @@ from muster.output.columns import rows
 from muster.output.documents import json_text, yaml_stream
 from muster.output.jsonpath.template import Template
 from muster.output.jsonpath.values import filled
-from muster.output.table import print_table
+from muster.output.table import Growing, Heading, print_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,61 @@ class Listing:
         else:
             self._print_tables(objects, now)
 
+    def print_one(self, body: Tree, now: datetime) -> None:
+        """Print one object that is no row of a table, as `print` would by itself."""
+        if self.form == "json" and self.template is None:
+            sys.stdout.write(json_text(body))
+        elif self.form == "yaml" and self.template is None:
+            sys.stdout.write("---\n" + yaml_stream([body]))
+        else:
+            replace(self, single=True).print([body], now)
+
     def _print_tables(self, objects: Sequence[Tree], now: datetime) -> None:
         """A table for each kind, clusters first."""
         for index, (kind, bodies) in enumerate(by_kind(objects).items()):
             if index:
                 sys.stdout.write("\n")
             print_table(*rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced), wide=self.form == "wide")
+
+
+class Following:
+    """Objects as `kubectl get -w` prints them: all of them first, then those that changed, came or went. With `events`
+    it says which."""
+
+    def __init__(self, listing: Listing, *, events: bool = False) -> None:
+        self._listing, self._events = listing, events
+        self._known: dict[str, Tree] = {}
+        self.begun = False
+        self._table: Growing | None = None
+        self._kind = ""
+
+    def tell(self, objects: Sequence[Tree], now: datetime) -> None:
+        """Print what is another than it was when this was called last."""
+        self.begun = True
+        there = {name_of(body): body for body in objects}
+        told = [
+            ("MODIFIED" if name in self._known else "ADDED", body)
+            for name, body in there.items() if self._known.get(name) != body
+        ]  # fmt: skip
+        told += [("DELETED", body) for name, body in self._known.items() if name not in there]
+        self._known = there
+        if not self._listing.is_table:
+            for _, body in told:
+                self._listing.print_one(body, now)
+        else:
+            for kind in by_kind([body for _, body in told]):
+                self._print_rows(kind, [(event, body) for event, body in told if body["kind"] == kind], now)
+        sys.stdout.flush()
+
+    def _print_rows(self, kind: str, told: Sequence[tuple[str, Tree]], now: datetime) -> None:
+        headings, cells = rows(kind, [body for _, body in told], now, namespaced=BY_NAME[kind].namespaced)
+        if self._events:
+            headings = [Heading("EVENT"), *headings]
+            cells = [[event, *row] for (event, _), row in zip(told, cells, strict=True)]
+        if self._table is None or self._kind != kind or self._table.headings != headings:
+            sys.stdout.write("\n" if self._table is not None else "")
+            self._table, self._kind = Growing(headings, wide=self._listing.form == "wide"), kind
+        self._table.print(cells)
 
 
 def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:

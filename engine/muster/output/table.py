@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from muster.model.printable import printable
@@ -72,6 +72,33 @@ def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], 
     if left:
         hint = f"(-o wide has {', '.join(left)}, too)"
         sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
+
+
+class Growing:
+    """A table whose rows come one after the other: columns and widths are those of its first rows; where it is no
+    terminal, or with `wide`, they widen."""
+
+    def __init__(self, titles: Sequence[Heading | str], *, wide: bool = False) -> None:
+        self.headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
+        self._cuts = sys.stdout.isatty() and not wide
+        self._found: Fitted | None = None
+
+    def print(self, rows: Iterable[Sequence[str]]) -> None:
+        """Print rows; before the first of them what stands over the columns."""
+        cells = _cells(rows)
+        coloured = has_colours()
+        if self._found is None:
+            self._found = fitted(self.headings, cells, terminal_width()) if self._cuts else _all(self.headings, cells)
+            shown = dict(zip(self._found.columns, self._found.headings, strict=True))
+            first = [shown.get(number, "") for number in range(len(self.headings))]
+            sys.stdout.write(self._found.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
+        elif not self._cuts:
+            wider = _all(self.headings, cells).widths
+            self._found = replace(
+                self._found, widths=[max(pair) for pair in zip(self._found.widths, wider, strict=True)]
+            )
+        for row in cells:
+            sys.stdout.write(self._found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
 
 
 def table_lines(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
