@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from muster.acts.landing import find_tips, land
 from muster.answers.listening import READER, hear_at
+from muster.answers.schema_store import FOLDER, modeline, schema_of
 from muster.engine.checking import check_snapshot
 from muster.engine.overlay import Overlay
 from muster.fleet.fleet import Fleet
@@ -57,12 +58,12 @@ class Edited:
 @dataclass
 class Draft:
     """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
-    files, and a line about each change. `agents` are those that were heard."""
+    files, and of which kind, and a line about each change. `agents` are those that were heard."""
 
     fleet: Ruled
     agents: Agents
     texts: dict[str, str | None] = field(default_factory=dict)
-    created: list[str] = field(default_factory=list)
+    created: dict[str, str] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
     def part_with(self, id_: ObjectId, *path: str) -> Part | None:
@@ -104,11 +105,11 @@ class Draft:
         self._edit(part, lambda text, at: edit.remove(text, part.index, (*at, *path)))
 
     def create(self, path: str, body: Tree) -> None:
-        """Write a new file. EditRefusedError where this edit has written one of that name; where the commit that is
-        edited has one, so does `commit_edit`."""
+        """Write a new file with one object. EditRefusedError where this edit has written one of that name; where the
+        commit that is edited has one, so does `commit_edit`."""
         if path in self.texts:
             raise _occupied(path)
-        self.created.append(path)
+        self.created[path] = body["kind"]
         self.texts[path] = emit(body)
 
     def delete(self, path: str) -> None:
@@ -156,7 +157,7 @@ def commit_edit(
             change(draft)
             if not draft.texts:
                 return Edited(None, tuple(draft.told))
-            _refuse_what_overwrites(draft, repository, tips.base)
+            _place_new_files(draft, repository, tips.base)
             _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.told, ""))
@@ -167,13 +168,18 @@ def commit_edit(
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
 
 
-def _refuse_what_overwrites(draft: Draft, repository: Repository, base: str) -> None:
-    """Whatever is there may be somebody's, be it empty, broken or no YAML. What lies on an agent's ref is not there."""
+def _place_new_files(draft: Draft, repository: Repository, base: str) -> None:
+    """Above what is new goes the line by which editors find its schema, where the repository has that.
+
+    Whatever is there may be somebody's, be it empty, broken or no YAML. What lies on an agent's ref is not there.
+    """
     there = {os.fsdecode(entry.path) for entry in list_tree(repository, base)} if draft.created else set()
-    for path in draft.created:
+    for path, kind in draft.created.items():
         for place in (path, *map(str, PurePosixPath(path).parents)):
             if place in there:
                 raise _occupied(place)
+        if f"{FOLDER}/{schema_of(kind)}" in there:
+            draft.texts[path] = f"{modeline(path, kind)}{draft.texts[path]}"
 
 
 def _occupied(path: str) -> EditRefusedError:

@@ -1,4 +1,4 @@
-"""`muster export`: what others need of the fleet: a load balancer, or a live hub."""
+"""`muster export`: what others need of the fleet: a load balancer, a live hub, or an editor."""
 
 import os
 import sys
@@ -97,6 +97,25 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
     issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
     for one in sorted(one for known in issued.values() for one in known):
         click.echo(one.allowed_signer())
+    return 0
+
+
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".muster/schemas", metavar="[DIR]")
+@click.option(
+    "--url", default="", metavar="BASE", help="Where the folder is published; the catalog names its files there."
+)
+def schemas(folder: Path, url: str) -> int:
+    """Write the JSON Schemas of all kinds into DIR, for editors.  [default: .muster/schemas, as muster init does]
+
+    Beside them a catalog in the form of the JSON Schema Store says which files are of which kind.
+    """
+    from muster.answers.schema_store import schema_store
+    from muster.commands.init import write_files
+
+    files = schema_store(url)
+    write_files(folder, files)
+    click.echo(f"wrote {len(files)} files into {folder}")
     return 0
 
 

@@ -5,6 +5,7 @@ Both install muster from where this one came from, or have a marked line for a p
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ def command(directory: Path) -> int:
     Its scheduled job and its hook install muster from where this one came from, pinned. Where another machine could not
     have it from there, they have a line that is marked FILL IN.
     """
+    from muster.answers.schema_store import FOLDER, schema_store
     from muster.commands.origin import origin
     from muster.commands.source_lines import filled, marked
 
@@ -40,11 +42,24 @@ def command(directory: Path) -> int:
         target.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"created {name}")
         to_fill += [f"{name}:{line}" for line in marked(text)]
+    schemas = directory / FOLDER
+    if os.path.lexists(schemas):
+        click.echo(f"kept    {FOLDER} (exists)")
+    else:
+        write_files(schemas, schema_store())
+        click.echo(f"created {FOLDER}, for editors")
     click.echo(f"\nmuster is published on no index; this one came from {came.told}.")
     if to_fill:
         click.echo(f"Fill in where other machines can have it from, in the lines marked so: {', '.join(to_fill)}.")
     click.echo("Next: git add --all && git commit -m 'A fleet', then muster plan and muster reconcile.")
     return 0
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files, by their names, into a folder, which is made where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _in_repository(directory: Path) -> bool:

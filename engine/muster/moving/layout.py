@@ -11,7 +11,6 @@ from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 from muster.model.kinds import (
     ADAPTER_REPORT,
     ADD_ON_PLACEMENT_SCORE,
-    APPROVAL,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_DEPLOYMENT_CUSTOMIZATION,
@@ -68,7 +67,6 @@ _FOLDERS: Final = {
     MULTI_CLUSTER_INGRESS: "ingresses", RESOURCE_BINDING: "bindings", PLACEMENT: "placements",
     PLACEMENT_DECISION: "placements/decisions", CLUSTER_CLAIM: "pools/claims", CLUSTER_IMAGE_SET: "pools/images",
     CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations", WAIVER: "waivers",
-    APPROVAL: "approvals",
 }  # fmt: skip
 
 
@@ -115,7 +113,7 @@ def places(part: Part, role: str) -> Iterator[str]:
     elif kind in (PLACEMENT, RESOURCE_BINDING, MULTI_CLUSTER_INGRESS, PLACEMENT_DECISION, MANAGED_CLUSTER_SET_BINDING):
         yield f"{_FOLDERS[kind]}/{space}/{name}.yaml"
     else:
-        yield f"{_FOLDERS[kind]}/{name}.yaml"
+        yield f"{_FOLDERS.get(kind, kind.plural)}/{name}.yaml"
     # Another object has the good name: one of another kind, or of another namespace.
     suffix = "" if role == WISH else "/observed"
     yield "/".join(filter(None, ("objects", kind.plural, space, f"{name}{suffix}.yaml")))
