@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from muster.answers.memory import MemorySnapshot
-from muster.answers.select import UnknownKind, kinds_named, select
+from muster.answers.select import select
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
 from muster.model.times import parse_time
@@ -29,33 +29,6 @@ spec: {renewTime: '2026-01-01T00:00:00.000000Z'}
 def run() -> Run:
     texts = {f"{name}.yaml": f"{CLUSTER}---\n{LEASE}".replace("NAME", name) for name in ("a", "b")}
     return evaluate_snapshot(MemorySnapshot(texts), NOW)
-
-
-@pytest.mark.parametrize(
-    ("word", "names"),
-    [
-        ("ManagedCluster", ["ManagedCluster"]),
-        ("managedclusters", ["ManagedCluster"]),
-        ("managedclusters.cluster.open-cluster-management.io", ["ManagedCluster"]),
-        ("clusters", ["Cluster", "ManagedCluster"]),
-        ("CD", ["ClusterDeployment"]),
-        ("mclset", ["ManagedClusterSet"]),
-        ("mcing", ["MultiClusterIngress"]),
-        ("budgets", ["DisruptionBudget"]),
-        ("csr", ["CertificateSigningRequest"]),
-    ],
-)
-def test_a_kind_has_several_names(word: str, names: list[str]) -> None:
-    assert sorted(kind.name for kind in kinds_named(word)) == names
-
-
-def test_policies_are_all_of_them() -> None:
-    assert {"ConditionPolicy", "TaintPolicy", "PulsePolicy"} <= {kind.name for kind in kinds_named("policies")}
-
-
-def test_a_kind_that_is_none_has_a_nearest() -> None:
-    with pytest.raises(UnknownKind, match=r"no kind is called 'managdclusters'. .*managedclusters"):
-        kinds_named("managdclusters")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Final
 
-from muster.answers.select import UnknownKind, kinds_named
 from muster.fleet.schemas import common_definitions, schema_of
 from muster.model.codes import CODES
 from muster.model.kinds import Kind
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, mapping_at
+from muster.model.words import UnknownKind, kinds_named
 
 _CODE: Final = re.compile(r"MUS[0-9]{3}", re.IGNORECASE)
 _WIDTH: Final = 100

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.outcome import report, told_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ _RECENT = timedelta(days=30)
 
 
 @click.command()
-@click.argument("target", metavar="KIND[/NAME]")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("target", metavar="KIND[/NAME]", shell_complete=completion.targets)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
 @options.source_options
 @options.output_option("text", "yaml")
 def command(target: str, names: Sequence[str], source: options.Source, output: str) -> int:

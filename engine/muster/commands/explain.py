@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.outcome import report, told_of
 from muster.commands.progress import working
 from muster.commands.supposed import Supposed, supposed_options
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE")
+@click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE", shell_complete=completion.targets)
 @click.argument("field", required=False, default="")
 @options.source_options
 @options.state_option
@@ -39,7 +39,7 @@ def command(
     CODE what a finding means.
     """
     from muster.answers.pages import page_of
-    from muster.answers.select import UnknownKind
+    from muster.model.words import UnknownKind
 
     try:
         if (page := page_of(target)) is not None:

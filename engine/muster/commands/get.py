@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.outcome import report, told_of
 from muster.model.tree import Tree, mapping_at
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target", metavar="[KIND[/NAME]]", default="clusters")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("target", metavar="[KIND[/NAME]]", default="clusters", shell_complete=completion.targets)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
 @options.source_options
 @click.option("-n", "--namespace", metavar="NAME", help="Only what lies in this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, as without -n.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.forecast import DurationType
 
 
@@ -21,7 +21,7 @@ class SpanType(DurationType):
 
 
 @click.command()
-@click.argument("target", metavar="KIND/[NAMESPACE/]NAME")
+@click.argument("target", metavar="KIND/[NAMESPACE/]NAME", shell_complete=completion.targets)
 @options.repo_option
 @options.rev_option
 @options.now_option
@@ -35,10 +35,11 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     import os
 
     from muster.answers.history import history
-    from muster.answers.select import UnknownKind, object_ids
+    from muster.answers.select import object_ids
     from muster.gitio.apart import seen
     from muster.gitio.repository import open_repository, resolve
     from muster.model.times import later
+    from muster.model.words import UnknownKind
     from muster.output.documents import json_text
     from muster.output.history import history_document, history_text
 

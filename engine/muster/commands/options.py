@@ -203,7 +203,8 @@ def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
 
 def one_object(target: str) -> "Callable[[ObjectId], bool]":
     """What tells the object that `KIND/[NAMESPACE/]NAME` names. click.UsageError where it names no kind or object."""
-    from muster.answers.select import UnknownKind, ids_named
+    from muster.answers.select import ids_named
+    from muster.model.words import UnknownKind
 
     try:
         is_named = ids_named(target)
@@ -227,8 +228,9 @@ def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> 
 def wanted(*targets: str) -> "Wanted | None":
     """What has to be looked at for the objects that these name; None for all. click.UsageError where one names no
     kind."""
-    from muster.answers.select import UnknownKind, wanted
+    from muster.answers.select import wanted
     from muster.engine.warm import Wanted
+    from muster.model.words import UnknownKind
 
     try:
         found = [one for target in targets if (one := wanted(target)) is not None]
@@ -281,7 +283,8 @@ def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> Non
 
 def selected(run: "Run", target: str | None) -> list[Tree]:
     """The objects that `target` names. click.UsageError where it names no kind, or nothing at all."""
-    from muster.answers.select import UnknownKind, select
+    from muster.answers.select import select
+    from muster.model.words import UnknownKind
 
     try:
         found = select(run, target)

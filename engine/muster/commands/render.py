@@ -4,12 +4,12 @@ import sys
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.outcome import report, told_of
 
 
 @click.command()
-@click.argument("target", metavar="[KIND[/NAME]]", required=False)
+@click.argument("target", metavar="[KIND[/NAME]]", required=False, shell_complete=completion.targets)
 @options.source_options
 @options.output_option("yaml", "json")
 def command(target: str | None, source: options.Source, output: str) -> int:
