@@ -122,7 +122,6 @@ def test_it_is_proposed_kept_as_it_is_and_happens_when_it_is_merged(repo: Repo, 
     assert seen(run(repo, 63)) == [("outages", State.WITHDRAWN, 0)]
     assert tainted(repo) == "ab"
     assert REF not in repo.refs()
-    assert FILE not in repo.paths(), "its time is over"
     after = repo.refs()
     assert seen(run(repo, 63)) == []
     assert repo.refs() == after
@@ -151,6 +150,21 @@ def test_what_is_merged_covers_what_was_proposed_and_no_more(repo: Repo) -> None
     assert "ManagedCluster/a" not in repo.show(FILE, BRANCH)
     by_merge(repo)
     run(repo, 71)
+    assert tainted(repo) == "abc"
+
+
+def test_a_used_approval_is_in_nobodys_way(repo: Repo) -> None:
+    """It stays until the next proposal, which merges whether a person has removed it meanwhile or not."""
+    run(repo, 60)
+    by_merge(repo)
+    run(repo, 61)
+    assert seen(run(repo, 70)) == [("outages", State.MADE, 1)]
+    made = repo.tip(BRANCH)
+    repo.commit({FILE: None})
+    assert seen(run(repo, 71)) == [("outages", State.UPDATED, 1)]
+    assert repo.tip(BRANCH) != made
+    by_merge(repo)
+    run(repo, 72)
     assert tainted(repo) == "abc"
 
 

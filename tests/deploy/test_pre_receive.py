@@ -91,6 +91,23 @@ def test_on_main_everybody_has_their_own_paths(hub: Repo, user: str, path: str, 
     assert pushed(hub, user, "refs/heads/main", {path: f"by: {user}\n"}, onto=fetched(hub)) == refused
 
 
+def test_on_its_own_branches_the_engine_proposes_and_derives(hub: Repo) -> None:
+    state, proposal = "refs/heads/muster/state", "refs/heads/muster/proposals/x"
+    main, approval, derived = fetched(hub), {"approvals/x.yaml": "a: 1\n"}, {"derived/x.yaml": "a: 2\n"}
+    assert pushed(hub, "muster", state, derived) == ""
+    assert pushed(hub, "muster", state, approval) == "rewrite it"
+    assert pushed(hub, "ada", state, {"derived/x.yaml": "a: 3\n"}) == "rewrite it"
+    assert pushed(hub, "muster", "refs/heads/main", approval, onto=main) == "change anything outside derived/"
+    for user, refused in {
+        "muster": "",
+        "ada": "",
+        **dict.fromkeys(("agent-c1", "muster-signer", ""), "push here"),
+    }.items():
+        assert pushed(hub, user, proposal, {"approvals/x.yaml": f"by: {user}\n"}, onto=main) == refused, user
+    assert pushed(hub, "muster", proposal, None) == "", "it is withdrawn"
+    assert pushed(hub, "muster", "refs/heads/other", approval, onto=main) == "push here"
+
+
 def test_nobody_rewrites_or_deletes_main(hub: Repo) -> None:
     fetched(hub)
     assert pushed(hub, "ada", "refs/heads/main", {"a.yaml": "a: 1\n"}) == "rewrite it"

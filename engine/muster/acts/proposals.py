@@ -5,11 +5,13 @@ word of a person, and the run after it decides what follows, as of then. So it m
 merge, squashed or rebased, also where `derived/` lies elsewhere, and it is written anew only where what waits is
 another.
 
+An Approval that is used up stays where it is: it says nothing any more, muster writes nothing of people's, and the next
+proposal of its topic takes its place.
+
 This is done after every run, from what is there: whoever was killed before has left nothing that is not found again.
 What goes wrong here costs the run nothing, and is tried again by the next one.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -214,20 +216,3 @@ def _message(topic: str, held: list["Held"]) -> Iterator[str]:
     yield from plain(f"- {one.object}: {one.effect}" for one in waiting[:_MOST_NAMED])
     if len(waiting) > _MOST_NAMED:
         yield f"- and {len(waiting) - _MOST_NAMED} more"
-
-
-def used_up(fleet: "Ruled") -> Sequence[str]:
-    """Return the files of proposals' Approvals of which nothing waits or is under way any more."""
-    approvals = fleet.of(APPROVAL)
-    if not approvals or fleet.unidentified:
-        return ()
-    live = {(str(one.object), one.effect, format_time(one.wait.since)) for one in fleet.held if one.wait is not None}
-    paths = Counter(part.source.label for part in fleet.parts)
-    found = []
-    for obj in approvals:
-        path = approval_file(obj.id.name)
-        named = {(str(one["object"]), str(one["effect"]), str(one["since"])) for one in obj.body["spec"]["effects"]}
-        alone = paths[path] == 1 and [part.source.label for part in obj.parts] == [path]
-        if alone and not named & live:
-            found.append(path)
-    return found

@@ -16,7 +16,6 @@ from muster.acts.landing import Tips, find_tips, land
 from muster.acts.landing_apart import Apart, find_apart, land_apart, seen_from
 from muster.acts.pacing import waits_until
 from muster.acts.planned import planned_instant, require_same
-from muster.acts.proposals import used_up
 from muster.answers.instants import Instant, instant_of, writing_instant
 from muster.answers.listening import WRITER, Ears, hear_at, require_heard
 from muster.answers.planfile import Planned
@@ -151,8 +150,7 @@ def _late(question: Question, state: State | None) -> timedelta | None:
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
     `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
-    when there is no commit, although something follows; `spent`: Approvals that say nothing any more, which go with the
-    commit."""
+    when there is no commit, although something follows."""
 
     question: Question
     found: "Answer"
@@ -165,7 +163,6 @@ class _Run:
     kept: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
-    spent: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +213,9 @@ class _Asked:
             return _Run(question, found, settled, instant, tips, apart, listened, late=late)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
             return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
-        spent = () if apart or self.planned else used_up(settled.last.fleet)
-        notes = [*([instant.note] if earlier else []), *(f"{path}: nothing that it approves waits" for path in spent)]
-        message, faults = _message(settled, tips.base, notes)
+        message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
         settled = replace(settled, faults=settled.faults | faults)
-        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late, spent=spent)
+        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
 
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
@@ -245,7 +240,6 @@ class _Asked:
         base = commit = apart.base if apart else tips.base
         if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
-            files.update(dict.fromkeys(run.spent))
             doing(Step.COMMITTING)
             commit = build_commit(self.repository, files, run.message, base)
         if self.remote is not None:

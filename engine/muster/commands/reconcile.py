@@ -64,8 +64,7 @@ def command(
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
-    Nothing outside derived/ is touched but an Approval that is used up; uncommitted and staged edits stay as they are.
-    Where the branch moved
+    Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
     meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
 
     Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
