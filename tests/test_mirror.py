@@ -21,6 +21,7 @@ THROUGH = {
         "commands/test_metrics.py": "metering",  # what is counted shows in what is written
         "commands/test_import.py": "dumps importing pool_secrets",  # what an import does shows in what is written
         "commands/test_waive.py": "waiving",
+        "acts/test_live.py": "live_http",
         "commands/test_watch.py": "watch",  # a real process that is sent signals
     },
     "agent": {
@@ -42,6 +43,7 @@ THROUGH = {
         "commands/test_describe.py": "description",
         "commands/test_explain.py": "described pages",  # what is explained shows in what is printed
         "commands/test_history.py": "history",  # over real commits
+        "commands/test_site.py": "site",
         "e2e/test_hearing.py": "listening",  # clones, forks and remotes that do not answer
     },
     "cel": {

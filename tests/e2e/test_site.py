@@ -11,9 +11,11 @@ from playwright.sync_api import Page, expect
 from muster.answers.memory import MemorySnapshot
 from muster.commands.cli import run
 from muster.engine.settle import settle
-from muster.output.site.pages import site_files
+from muster.output.site.pages import Site
+from tests.acts.test_live import serving
+from tests.acts.test_walkthrough import cluster
 from tests.output.site.test_pages import HOSTILE
-from tests.support.browser import needs_chromium, opened
+from tests.support.browser import needs_chromium, opened, opened_at
 from tests.support.example import NOON
 from tests.support.terminal import example_in
 
@@ -96,9 +98,10 @@ def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(tmp_path: Path
         for number in range(1000)
     }
     many = settle(MemorySnapshot(texts), NOON).last
-    for path, data in site_files(many, "many", None, {}):
+    site = Site(many, "many", None, dict)
+    for path in site.paths():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(data)
+        (tmp_path / path).write_bytes(site.read(path))
     with opened(tmp_path) as page:
         page.evaluate("location.hash = '#/clusters'")
         rows = page.locator("tbody tr:not(.space)")
@@ -111,3 +114,24 @@ def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(tmp_path: Path
         expect(page.locator("#count")).to_have_text(re.compile(r"^14 of"))
         rows.first.get_by_role("link").click()
         expect(page.locator("h2")).to_have_text(re.compile("^c07"))
+
+
+def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(tmp_path: Path) -> None:
+    with serving(tmp_path) as it:
+        it.watcher.look()
+        with opened_at(it.server.url) as page:
+            expect(page.locator("#live")).to_have_text("live")
+            page.get_by_role("link", name="Clusters", exact=True).click()
+            page.locator("#filter").fill("-zzz")
+            expect(page.locator("#count")).to_have_text("1 of 1 clusters")
+            it.repo.commit({"clusters/b.yaml": cluster("b")})
+            it.watcher.look()
+            expect(page.locator("#count")).to_have_text("2 of 2 clusters")
+            expect(page.locator("#filter")).to_be_focused()
+            expect(page.locator("#filter")).to_have_value("-zzz")
+            page.get_by_role("link", name="b", exact=True).click()
+            expect(page.locator("main")).to_contain_text("clusters/b.yaml")
+            it.repo.commit({"clusters/b.yaml": cluster("b").replace("b}", "b, labels: {region: mars}}")})
+            it.watcher.look()
+            expect(page.locator("main")).to_contain_text("mars", timeout=10_000)
+            expect(page.locator("#date")).to_contain_text(it.repo.git("rev-parse", "--short=12", "main"))

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,15 @@ BINARY = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(BINARY is None, reason="chromium is not installed (make servers)")
 
 
+def opened(folder: Path, *, width: int = 1280, height: int = 800) -> AbstractContextManager[Page]:
+    """The page that shows the site in a folder, from the disk."""
+    return opened_at(folder.as_uri(), width=width, height=height)
+
+
 @contextmanager
-def opened(folder: Path, *, width: int = 1280, height: int = 800) -> Iterator[Page]:
-    """Yield a page that shows the site in a folder, from the disk. AssertionError for whatever its console complains
-    of, and for any request that is not for a file of the site."""
+def opened_at(site: str, *, width: int = 1280, height: int = 800) -> Iterator[Page]:
+    """Yield the page that shows a site, by its URL. AssertionError for whatever its console complains of, and for any
+    request that is not for a file of the site."""
     wrong: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BINARY, args=["--no-sandbox"])
@@ -23,14 +28,14 @@ def opened(folder: Path, *, width: int = 1280, height: int = 800) -> Iterator[Pa
             page = browser.new_page(viewport={"width": width, "height": height})
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
             page.on("pageerror", lambda error: wrong.append(str(error)))
-            page.on("request", lambda asked: _refuse_elsewhere(wrong, asked.url, folder))
-            page.goto(f"{folder.as_uri()}/index.html")
+            page.on("request", lambda asked: _refuse_elsewhere(wrong, asked.url, site))
+            page.goto(f"{site}/index.html")
             yield page
         finally:
             browser.close()
     assert not wrong, wrong
 
 
-def _refuse_elsewhere(wrong: list[str], url: str, folder: Path) -> None:
-    if not url.startswith((f"{folder.as_uri()}/", "data:,")):
+def _refuse_elsewhere(wrong: list[str], url: str, site: str) -> None:
+    if not url.startswith((f"{site}/", "data:,")):
         wrong.append(f"asked for {url}")

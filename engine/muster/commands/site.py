@@ -1,9 +1,7 @@
 """`muster site`: the fleet as a page."""
 
-import re
 import shutil
 import tempfile
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,26 +14,13 @@ from muster.commands.outcome import told_of
 from muster.commands.progress import working
 from muster.commands.reading import Reading
 from muster.fleet.faults import is_fault
-from muster.gitio.repository import Repository
-from muster.model.locations import FOLDER, derived_path
-from muster.model.times import format_time
-from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
+    from muster.output.site.pages import Site
 
 #: By this a folder is known as one that this verb wrote.
 MARKER: Final = ".muster-site"
-#: How the forges that everybody knows link to files and commits: by a word in the name of the host.
-_FORGES: Final = {
-    "github": ("{base}/blob/{{commit}}/{{path}}", "{base}/commit/{{commit}}"),
-    "gitlab": ("{base}/-/blob/{{commit}}/{{path}}", "{base}/-/commit/{{commit}}"),
-}
-_REMOTE: Final = re.compile(
-    r"(?:(?:https|ssh)://)?(?:[^@/\s]+@)?(?P<host>[\w.-]+)(?::\d+(?=/))?[:/](?P<path>[\w./~-]+)"
-)
-#: Among so many of the latest commits history is looked for, and so many are shown of a cluster.
-_LOOKED_AT, _SHOWN = 2000, 20
 
 
 @click.command()
@@ -73,22 +58,22 @@ def _require_own(folder: Path) -> None:
 
 
 def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None) -> int:
-    from muster.output.site.pages import site_files
+    from muster.answers.site import site_of
 
     with working("writing the page"):
-        return _put(folder, site_files(run, title, _links(reading.repository, link), _history(reading, run)))
+        return _put(folder, site_of(run, reading.repository, title, link))
 
 
-def _put(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
-    """Write the files beside the folder, and put them into its place: nobody sees half of a page."""
+def _put(folder: Path, site: "Site") -> int:
+    """Write its files beside the folder, and put them into its place: nobody sees half of a page."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         count = 0
-        for path, data in files:
+        for path in site.paths():
             target = made / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            target.write_bytes(site.read(path))
             count += 1
         (made / MARKER).write_text("written by muster site, which may write it anew\n", encoding="utf-8")
         made.chmod(0o755)
@@ -100,35 +85,3 @@ def _put(folder: Path, files: Iterable[tuple[str, bytes]]) -> int:
         shutil.rmtree(made, ignore_errors=True)
         raise
     return count
-
-
-def _links(repository: Repository | None, link: str | None) -> Tree:
-    """How files and commits are linked to; None for not at all."""
-    if link:
-        return {"file": link, "commit": None}
-    url = repository.git.line("config", "remote.origin.url") if repository else None
-    match = _REMOTE.fullmatch(url or "")
-    if match is None:
-        return None
-    base = f"https://{match['host']}/{match['path'].strip('/').removesuffix('.git')}"
-    for word, (file, commit) in _FORGES.items():
-        if word in match["host"].split("."):
-            return {"file": file.format(base=base), "commit": commit.format(base=base)}
-    return None
-
-
-def _history(reading: Reading, run: "Run") -> dict[str, Tree]:
-    """The latest commits that changed what is derived of each cluster."""
-    from muster.gitio.latest import latest_commits
-
-    repository, commit = reading.repository, run.commit
-    if repository is None or commit is None:
-        return {}
-    found = latest_commits(repository, commit, FOLDER, looked_at=_LOOKED_AT, each=_SHOWN)
-    return {
-        obj.id.name: [
-            {"commit": one.commit, "time": format_time(one.time), "subject": one.subject}
-            for one in found.get(derived_path(obj.id, run.fleet.settings.shards), ())
-        ]
-        for obj in run.fleet.clusters()
-    }

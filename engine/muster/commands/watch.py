@@ -14,6 +14,7 @@ import click
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.outcome import say
+from muster.commands.serving import Serving, serving_options
 from muster.commands.signer import signer_of, signer_options
 from muster.commands.stopping import until_stopped
 
@@ -35,14 +36,18 @@ if TYPE_CHECKING:
 @options.state_option
 @options.workers_option
 @signer_options(required=False)
+@serving_options
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
     sink_dir: Path | None, state: Path | None, workers: "Workers", ca_cert: Path | None, ca_key: Path | None,
-    longest: timedelta,
+    longest: timedelta, serving: Serving,
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
 
     With --ca-cert and --ca-key, requests for certificates are signed as soon as they are approved (see muster sign).
+
+    With --serve, the fleet is shown as a page that follows it. Whoever can reach HOST may read it, so another one than
+    this machine's own (127.0.0.1) asks for a token, or for certificates.
     """
     from muster.acts.landing import target_branch
     from muster.acts.watch import Watcher, watch
@@ -58,14 +63,16 @@ def command(
     kept = open_state_of(os.environ, repository, target, state)
     if verbose and kept is None:
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
-    watcher = Watcher(
-        repository, target, remote if push else None, timedelta(seconds=interval), _say,
-        clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose, sink_dir=sink_dir,
-        state=kept, workers=workers, authority=signer.load(repository, options.present()) if signer else None,
-    )  # fmt: skip
+    authority = signer.load(repository, options.present()) if signer else None
     stop = Event()
-    with until_stopped(stop):
-        watch(watcher, stop)
+    with serving.observers(repository, _say) as observers:
+        watcher = Watcher(
+            repository, target, remote if push else None, timedelta(seconds=interval), _say,
+            clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
+            sink_dir=sink_dir, state=kept, workers=workers, authority=authority, observers=observers,
+        )  # fmt: skip
+        with until_stopped(stop):
+            watch(watcher, stop)
     _say("stopped")
     return 0
 

@@ -1,7 +1,8 @@
-"""What serves a remote, as far as its URL tells, and the page on which a merge request from a branch is opened."""
+"""What serves a remote, as far as its URL tells: where it shows files and commits, and takes merge requests."""
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -32,6 +33,30 @@ _PAGES: Final[Mapping[str, Callable[[str, str], str]]] = {
 }  # fmt: skip
 
 
+#: How they show a file of a commit, and a commit.
+_SHOWN: Final = {
+    "github": ("/blob/{commit}/{path}", "/commit/{commit}"),
+    GITLAB: ("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
+    "gitea": ("/src/commit/{commit}/{path}", "/commit/{commit}"),
+    "bitbucket": ("/src/{commit}/{path}", "/commits/{commit}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Templates with `{commit}`, and `{path}` of a file; `commit` is None where only files are shown."""
+
+    file: str
+    commit: str | None = None
+
+
+def links_of(repository: Repository) -> Links | None:
+    """Where the files and commits of a repository are shown, by its remote `origin`; None where nobody knows."""
+    url = repository.git.line("config", "remote.origin.url") or ""
+    base, shown = _web(url), _SHOWN.get(forge_of(url))
+    return Links(base + shown[0], base + shown[1]) if base and shown else None
+
+
 def url_of(repository: Repository, remote: str) -> str:
     """Return the URL of a remote that may be named."""
     if remote in remotes(repository):
@@ -48,12 +73,15 @@ def forge_of(url: str) -> str:
 def request_page(url: str, forge: str, target: str, branch: str) -> str:
     """Return where a merge request from a branch to another is opened, without what the URL knows of users and
     passwords; empty where that is not known."""
+    base, page = _web(url), _PAGES.get(forge)
+    return base + page(target, branch) if base and page else ""
+
+
+def _web(url: str) -> str:
+    """Where a browser finds the repository, without what the URL knows of users and passwords; empty for nowhere."""
     host, path = _place(url)
-    page = _PAGES.get(forge)
-    if not host or not path or page is None:
-        return ""
     scheme = "http" if url.startswith("http://") else "https"
-    return f"{scheme}://{host}/{quote(path)}{page(target, branch)}"
+    return f"{scheme}://{host}/{quote(path)}" if host and path else ""
 
 
 def _place(url: str) -> tuple[str, str]:

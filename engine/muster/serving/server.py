@@ -5,13 +5,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader, RawIOBase
+from math import inf
 from socket import AF_INET6, socket
 from socketserver import TCPServer
 from threading import BoundedSemaphore, Thread
-from typing import Any, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 #: How often it is looked whether to end, and for whatever `service_actions` does.
 _TURN_SECONDS: Final = 0.1
+#: A time-out of nothing would be none at all.
+_LEAST_SECONDS: Final = 0.001
 
 
 class AddressError(ValueError):
@@ -92,17 +100,50 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+class _Hurried(RawIOBase):
+    """What a connection says until an instant of the monotonic clock, and no longer, however little at a time."""
+
+    def __init__(self, connection: socket) -> None:
+        self._connection, self.until = connection, inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        self._connection.settimeout(max(_LEAST_SECONDS, self.until - monotonic()))
+        return self._connection.recv_into(buffer)
+
+
 class Handler(BaseHTTPRequestHandler):
-    """One connection. `timeout`: who says nothing, or takes nothing, for so long is gone."""
+    """One connection. `timeout`: who says nothing, or takes nothing, for so long is gone. `request_seconds`: so is who
+    has not said what he wants by then; None where only silence counts."""
 
     protocol_version = "HTTP/1.1"
     timeout = 120.0
+    request_seconds: float | None = None
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
         super().setup()
         if isinstance(self.connection, ssl.SSLSocket):
             self.connection.do_handshake()
+        if self.request_seconds is not None:
+            self._hurried = _Hurried(self.connection)
+            self.rfile = BufferedReader(self._hurried)
+
+    def handle_one_request(self) -> None:
+        if self.request_seconds is not None:
+            self._hurried.until = monotonic() + self.request_seconds
+        super().handle_one_request()
+
+    def parse_request(self) -> bool:
+        understood = super().parse_request()
+        self.connection.settimeout(self.timeout)
+        return understood
+
+    def version_string(self) -> str:
+        """What it calls itself: which Python it runs on is nobody's business."""
+        return "muster"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         """Nothing is logged: there are many."""

@@ -7,7 +7,7 @@ from functools import cache
 from muster.answers.memory import MemorySnapshot
 from muster.engine.settle import settle
 from muster.model.tree import Tree
-from muster.output.site.pages import ASSETS, site_files
+from muster.output.site.pages import ASSETS, Site
 from tests.support.example import EXAMPLE, NOON
 
 HOSTILE = """\
@@ -27,10 +27,11 @@ def site() -> dict[str, bytes]:
         for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
     }  # fmt: skip
     run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE}), NOON).last
-    history = {
+    history: dict[str, Tree] = {
         "prod-eu-1": [{"commit": "c" * 40, "time": "2026-01-01T12:00:00Z", "subject": "1 cluster \u2028</script>"}]
     }
-    return dict(site_files(run, "<b>example</b>", None, history))
+    site = Site(run, "<b>example</b>", None, lambda: history)
+    return {path: site.read(path) for path in site.paths()}
 
 
 def handed_over(path: str) -> Tree:

@@ -17,16 +17,21 @@ from muster.output.cells import condition
 _MOST_LEFT_OUT = 500
 
 
-def cluster_details(run: Run) -> Iterator[tuple[str, Tree]]:
-    """Yield each cluster's name with the objects that belong to it: their files, and why each field is as it is."""
-    by_home: dict[str, list[ObjectId]] = {}
-    for id_, home in homes(run.fleet).of.items():
-        by_home.setdefault(home, []).append(id_)
-    lines = _lines(run)
-    for obj in run.fleet.clusters():
-        ids = by_home.get(obj.id.name, [obj.id])
-        ordered = sorted(ids, key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
-        yield obj.id.name, [_object(run, id_, lines.get(id_, ())) for id_ in ordered]
+class ClusterDetails:
+    """What is known of each cluster: the objects that belong to it, their files, and why each field is as it is."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._files = run, _lines(run)
+        self._by_name: dict[str, list[ObjectId]] = {}
+        for id_, home in homes(run.fleet).of.items():
+            self._by_name.setdefault(home, []).append(id_)
+        for obj in run.fleet.clusters():
+            self._by_name.setdefault(obj.id.name, [obj.id])
+
+    def of(self, name: str) -> list[Tree]:
+        """What is known of one."""
+        ordered = sorted(self._by_name[name], key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
+        return [_object(self._run, id_, self._files.get(id_, ())) for id_ in ordered]
 
 
 def _lines(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:

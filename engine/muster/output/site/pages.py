@@ -6,41 +6,89 @@ elements and sets their text, and its policy lets nothing run that is not one of
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from importlib.resources import files
-from itertools import islice
+from typing import Final
 
 from muster.engine.run import Run
 from muster.model.tree import Tree
-from muster.output.site.details import cluster_details, placement_details
+from muster.output.site.details import ClusterDetails, placement_details
 from muster.output.site.overview import overview
 
 ASSETS = ("index.html", "site.css", "site.js", "table.js")
 #: Clusters whose details lie in one file.
-_IN_A_FILE = 50
+_IN_A_FILE: Final = 50
+_CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
+#: So many files are kept once they are made.
+_MOST_KEPT: Final = 64
 
 
-def site_files(run: Run, title: str, links: Tree, history: Mapping[str, Tree]) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and content of each file of the site of a fleet.
+class Site:
+    """The site of a fleet, file by file, each made when somebody wants it.
 
     `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
-    `history`: the latest commits that changed what is derived of each cluster.
+    `history` gives the latest commits that changed what is derived of each cluster; it is asked once, for the first
+    cluster. `live`: there is a server that says when there is another one.
     """
-    for name in ASSETS:
-        yield name, (files(__package__) / "assets" / name).read_bytes()
-    where: dict[str, int] = {}
-    for number, some in enumerate(_batches(run)):
-        where.update(dict.fromkeys(dict(some), number))
-        details = {name: {"objects": objects, "history": history.get(name, [])} for name, objects in some}
-        yield f"data/clusters/{number}.js", _call("details", details)
-    yield "data/placements.js", _call("placements", list(placement_details(run)))
-    yield "data/fleet.js", _call("fleet", {**overview(run, title), "details": where, "links": links})
+
+    def __init__(
+        self, run: Run, title: str, links: Tree, history: Callable[[], Mapping[str, Tree]], *, live: bool = False
+    ) -> None:
+        self._run, self._title, self._links, self._ask_history, self._live = run, title, links, history, live
+        self._kept: dict[str, bytes] = {}
+
+    def paths(self) -> Iterator[str]:
+        """The paths of its files."""
+        yield from ASSETS
+        yield from (f"data/clusters/{number}.js" for number in range(-(-len(self._names) // _IN_A_FILE)))
+        yield from ("data/placements.js", "data/fleet.js")
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. KeyError where there is none of that path."""
+        found = self._kept.get(path)
+        if found is None:
+            found = self._made(path)
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[path] = found
+        return found
+
+    def _made(self, path: str) -> bytes:
+        if path in ASSETS:
+            return asset(path)
+        if path == "data/fleet.js":
+            where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
+            told = {"details": where, "links": self._links, "live": self._live}
+            return _call("fleet", {**overview(self._run, self._title), **told})
+        if path == "data/placements.js":
+            return _call("placements", list(placement_details(self._run)))
+        match = _CLUSTERS.fullmatch(path)
+        first = int(match[1]) * _IN_A_FILE if match else len(self._names)
+        if first >= len(self._names):
+            raise KeyError(path)
+        some = self._names[first : first + _IN_A_FILE]
+        return _call("details", {
+            name: {"objects": self._details.of(name), "history": self._history.get(name, [])} for name in some
+        })  # fmt: skip
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(obj.id.name for obj in self._run.fleet.clusters()))
+
+    @cached_property
+    def _details(self) -> ClusterDetails:
+        return ClusterDetails(self._run)
+
+    @cached_property
+    def _history(self) -> Mapping[str, Tree]:
+        return self._ask_history()
 
 
-def _batches(run: Run) -> Iterator[list[tuple[str, Tree]]]:
-    left = cluster_details(run)
-    while some := list(islice(left, _IN_A_FILE)):
-        yield some
+def asset(name: str) -> bytes:
+    """What shows any fleet: one of `ASSETS`."""
+    return (files(__package__) / "assets" / name).read_bytes()
 
 
 def _call(name: str, value: Tree) -> bytes:

@@ -10,7 +10,7 @@ const muster = {
     if (name === "details") Object.assign(this.read, value);
     else this.data[name] = value;
     (this.waiting[name] || []).splice(0).forEach((go) => go());
-    if (name === "fleet") this.begin();
+    if (name === "fleet") this.begun ? this.renew() : this.begin();
   },
 
   /** An element with properties and children: texts are texts. */
@@ -23,17 +23,63 @@ const muster = {
 
   load(path, name, then) {
     (this.waiting[name] ||= []).push(then);
-    const script = this.make("script", { src: path });
-    script.addEventListener("error", () => this.show("Missing", this.make("p", {}, `${path} is not beside this page.`)));
+    const { live, commit } = this.data.fleet;
+    this.fetch(live ? `${path}?at=${commit}` : path, () => {
+      if (!live) return this.show("Missing", this.make("p", {}, `${path} is not beside this page.`));
+      delete this.waiting[name];
+      return this.ask(); // there is another commit by now
+    });
+  },
+
+  fetch(src, failed) {
+    const script = this.make("script", { src });
+    script.addEventListener("load", () => script.remove());
+    script.addEventListener("error", () => { script.remove(); failed(); });
     document.head.append(script);
   },
 
+  /** Where somebody serves the page: what it shows is read again when there is another commit. */
+  follow() {
+    const state = document.getElementById("live");
+    const events = new EventSource("events");
+    const say = (text) => { if (state.textContent !== text) state.textContent = text; };
+    events.addEventListener("open", () => say("live"));
+    events.addEventListener("error", () => say("not connected"));
+    events.addEventListener("revision", ({ data }) => { if (data !== this.data.fleet.commit) this.ask(); });
+  },
+
+  ask() {
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => this.fetch("data/fleet.js", () => {}), 200);
+  },
+
+  /** Show the same of another commit, where the reader was. */
+  renew() {
+    const rows = document.querySelector(".rows");
+    const [y, top, typing] = [scrollY, rows ? rows.scrollTop : 0, document.activeElement && document.activeElement.id === "filter"];
+    this.read = {};
+    delete this.data.placements;
+    this.date();
+    this.route(true);
+    const filter = document.getElementById("filter");
+    if (typing && filter) filter.focus();
+    const again = document.querySelector(".rows");
+    if (again) again.scrollTop = top;
+    scrollTo(0, y);
+  },
+
+  date() {
+    const { now, commit } = this.data.fleet;
+    const date = ["as of ", this.make("time", { dateTime: now }, now)];
+    if (commit) date.push(", commit ", this.commit(commit));
+    document.getElementById("date").replaceChildren(...date);
+  },
+
   begin() {
+    this.begun = true;
     const fleet = this.data.fleet;
     document.getElementById("title").textContent = fleet.title;
-    const asof = document.getElementById("asof");
-    asof.append("as of ", this.make("time", { dateTime: fleet.now }, fleet.now));
-    if (fleet.commit) asof.append(", commit ", this.commit(fleet.commit));
+    this.date();
     const pages = document.getElementById("pages");
     for (const [path, title] of PAGES) pages.append(this.make("a", { href: `#/${path}` }, title));
     addEventListener("hashchange", () => this.route());
@@ -45,6 +91,7 @@ const muster = {
       }
     });
     this.route(true);
+    if (fleet.live && "EventSource" in window) this.follow();
   },
 
   route(first = false) {

@@ -1,0 +1,159 @@
+"""The fleet as it is, for whoever looks at it while a watch goes on.
+
+The loop that looks says which commit stands, and goes on: it renders nothing, and waits for nobody. When somebody asks,
+the commit is evaluated, in the thread of who asks; the others who ask wait for that. However many look and however
+often the branch moves, no more than a sixth of the time goes into it: until then they are shown what was rendered last.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
+from threading import Condition, Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from muster.answers.site import site_of
+from muster.engine.evaluate import evaluate_snapshot
+from muster.gitio.apart import seen
+from muster.gitio.hearing import Heard
+from muster.gitio.repository import Repository
+from muster.gitio.snapshot import CommitSnapshot
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from muster.acts.publish.publish import Publication
+    from muster.acts.reconcile import Reconciled
+    from muster.output.site.pages import Site
+
+#: A look that takes longer has probably come to a halt.
+LONGEST_LOOK_SECONDS: Final = 900.0
+#: So much later than it said the loop may look again: a burst has to end first, and machines are busy.
+_GRACE_SECONDS: Final = 30.0
+#: After rendering, so many times as long as it took is waited before it is done again, and so long at least.
+_PAUSES: Final = 5.0
+_SHORTEST_PAUSE_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the last look left: the commit, what was heard of agents, and as of when."""
+
+    commit: str
+    heard: Heard
+    now: "datetime"
+
+
+class NothingYet(Exception):  # noqa: N818 - no error: nobody has looked yet
+    """No run has completed."""
+
+
+class Gone(Exception):  # noqa: N818 - no error: there is something newer
+    """What was asked for is of another commit than the one that is shown."""
+
+
+class Live:
+    """What is shown, and how the loop is. `title` and `link` are those of `muster site`."""
+
+    def __init__(self, repository: Repository, title: str, link: str | None) -> None:
+        self._repository, self._title, self._link = repository, title, link
+        self._news, self._rendering = Condition(), Lock()
+        self._last: _Seen | None = None
+        self._good = self._closed = False
+        self._late_at = monotonic() + LONGEST_LOOK_SECONDS
+        self._site: Site | None = None
+        self._shown, self._again_at = "", 0.0
+
+    # -- told by the loop
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """A look lasts no longer than it may."""
+        self._late_at = monotonic() + LONGEST_LOOK_SECONDS
+        yield
+
+    def rests(self, seconds: float) -> None:
+        """There is another look by then."""
+        self._late_at = monotonic() + seconds + _GRACE_SECONDS
+
+    def failed(self, error: Exception) -> None:  # noqa: ARG002 - what is wrong is told elsewhere
+        """The last look came to nothing; what was seen before is shown."""
+        self._good = False
+
+    def looked(self, done: "Reconciled", publication: "Publication") -> None:  # noqa: ARG002
+        """There may be another commit to show."""
+        commit = done.tip or done.commit or done.settled.last.commit
+        self._good = commit is not None
+        if commit is None:
+            return
+        shown = seen(self._repository, commit)
+        with self._news:
+            if self._last is None or self._last.commit != shown:
+                self._last = _Seen(shown, done.heard, done.settled.last.now)
+                self._news.notify_all()
+
+    # -- asked by those who look
+
+    @property
+    def alive(self) -> bool:
+        """Whether the loop looks when it said it would."""
+        return monotonic() <= self._late_at
+
+    @property
+    def ready(self) -> bool:
+        """Whether a run has completed, and the last look was good."""
+        return self._last is not None and self._good
+
+    def news(self, known: str, seconds: float) -> str:
+        """Wait, no longer than that, for another commit than the one that is known and that may be rendered; return the
+        one that stands then, empty for none."""
+        until = monotonic() + seconds
+        with self._news:
+            while not self._closed:
+                revision = self._last.commit if self._last else ""
+                now, possible = monotonic(), self._again_at if revision != known else inf
+                if now >= possible:
+                    return revision
+                if now >= until:
+                    break
+                self._news.wait(min(possible, until) - now)
+        return known
+
+    def file(self, path: str, at: str = "") -> tuple[bytes, str]:
+        """Return a file of the site, and the commit that it shows. `at`: the commit that it has to be of.
+
+        KeyError for no such file, NothingYet, and Gone.
+        """
+        site, shown = self._rendered()
+        if at and at != shown:
+            raise Gone
+        return site.read(path), shown
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Whether there is an end to it."""
+        return self._closed
+
+    def _rendered(self) -> "tuple[Site, str]":
+        with self._rendering:
+            last = self._last
+            if last is None:
+                raise NothingYet
+            if self._site is None or (self._shown != last.commit and monotonic() >= self._again_at):
+                began = monotonic()
+                self._site, self._shown = self._evaluated(last), last.commit
+                took = monotonic() - began
+                self._again_at = monotonic() + max(_SHORTEST_PAUSE_SECONDS, took * _PAUSES)
+            return self._site, self._shown
+
+    def _evaluated(self, last: _Seen) -> "Site":
+        with CommitSnapshot(self._repository, last.commit, last.heard.refs, last.heard.agents) as snapshot:
+            run = evaluate_snapshot(snapshot, last.now)
+        return site_of(run, self._repository, self._title, self._link, live=True)
