@@ -43,8 +43,9 @@ def muster(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_a_kind(copy: Path) -> None:
     entry, name, schema = blocks("A kind")
     kinds = copy / "engine/muster/model/kinds.py"
-    text = kinds.read_text().replace("ALL: tuple", f"{entry}\nALL: tuple", 1)
-    kinds.write_text(text.replace("    WAIVER,\n", f"    WAIVER,\n    {name}", 1))
+    before, all_, rest = kinds.read_text().partition("ALL: tuple")
+    listed, end, after = rest.partition("\n)")
+    kinds.write_text(f"{before}{entry}\n{all_}{listed}\n    {name.rstrip()}{end}{after}")
     (copy / "schemas/maintenance.json").write_text(schema)
     tuesday = copy / "fleet/tuesday.yaml"
     tuesday.write_text(OBJECT)
