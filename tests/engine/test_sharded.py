@@ -94,6 +94,14 @@ def test_waivers_are_told_of_in_shards_and_from_the_state(tmp_path: Path) -> Non
     assert "MUS701" in str(living.whole()["findings"])
 
 
+def test_repositories_of_agents_that_are_silent(tmp_path: Path) -> None:
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 12), Shuffled(3)
+    living.a_remote_falls_silent_or_answers("eu")
+    living.a_remote_falls_silent_or_answers("us")
+    assert live(living, tmp_path, 4, lambda _: shuffled, (3, 8)) > 2
+    assert "MUS512" in str(living.whole()["findings"])
+
+
 def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
     living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
     living.approvals_are_asked_for()

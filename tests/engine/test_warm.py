@@ -76,6 +76,27 @@ def test_of_policies_that_are_edited(tmp_path: Path) -> None:
     assert sum(text.endswith("wide") for text in looked_at[2:]) > 6, looked_at
 
 
+def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
+    """While they are, nobody looks at the whole fleet: only when one falls silent, or answers."""
+    living, state, looked_at = Living.small(tmp_path / "fleet", 4, 12), state_in(tmp_path), list[str]()
+    live(living, state, 1)
+    for _ in range(3):
+        happened = living.a_remote_falls_silent_or_answers()
+        for happening in (living.nothing, living.heartbeats, living.time_passes, living.a_label, living.nothing):
+            happened += f", {happening()}"
+            asked = living.question()
+            found = answer(asked, state)
+            assert told(found.settled) == living.whole(), (found.looked_at, happened)
+            living.land(found.settled)
+            found.remember(state)
+            looked_at.append(found.looked_at)
+    whole = [text for text in looked_at if "the whole fleet" in text]
+    assert len(whole) == 3, looked_at
+    assert all("silent" in text for text in whole)
+    assert any("near" in text for text in looked_at)
+    assert any(text.startswith("nothing") for text in looked_at)
+
+
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = questions.touched
 

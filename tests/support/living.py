@@ -6,8 +6,8 @@ What a run makes of it is compared whole: files, transitions, findings, what is 
 # ruff: noqa: E501 - documents
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,7 @@ from muster.gitio.hearing import here
 from muster.gitio.importing import build_commit
 from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import branch_tip, open_repository
+from muster.model.snapshot import Withheld
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from tests.support.example import EXAMPLE, NOON
@@ -118,6 +119,7 @@ class Living:
     names: list[str] = field(default_factory=list)
     born: int = 0
     undone: list[tuple[str, str]] = field(default_factory=list)
+    silent: dict[str, Collection[str]] = field(default_factory=dict)
 
     @classmethod
     def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
@@ -155,7 +157,11 @@ class Living:
         repository = open_repository(self.repo.path, self.repo.environ)
         tip = branch_tip(repository, "main")
         assert tip is not None
-        return Question(repository, tip, here(repository), self.now, Remembered(repository), most=2)
+        heard = here(repository)
+        if self.silent:
+            withheld = tuple(Withheld(remote, "it hangs", frozenset(names)) for remote, names in self.silent.items())
+            heard = replace(heard, agents=replace(heard.agents, withheld=withheld))
+        return Question(repository, tip, heard, self.now, Remembered(repository), most=2)
 
     def whole(self) -> dict[str, object]:
         """What a run says that looks at the whole fleet."""
@@ -424,6 +430,15 @@ class Living:
 
     def a_document(self) -> str:
         return self._put({"docs/notes.md": f"# {self.chance.random()}\n"}, "a document")
+
+    def a_remote_falls_silent_or_answers(self, *remotes: str) -> str:
+        """A further repository does not answer, which speaks for some of the clusters; or it answers again."""
+        remote = self.chance.choice(remotes or ("eu", "us"))
+        if self.silent.pop(remote, None) is not None:
+            return f"{remote} answers"
+        speaking = sorted(self.repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/agents").split())
+        self.silent[remote] = self.chance.sample(speaking, max(1, len(speaking) // 3))
+        return f"{remote} is silent, of which {self.silent[remote]}"
 
     def nothing(self) -> str:
         return "nothing"

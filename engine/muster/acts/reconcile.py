@@ -203,7 +203,7 @@ class _Asked:
         late = _late(question, self.state)
         found = answer(question, self.state, self.workers)
         settled = found.settled
-        if again and settled.first.fleet.unheard:
+        if again and settled.first.fleet.unheard - settled.first.fleet.withheld:
             return self.decide(None)  # another run has heard more
         require_heard(repository, settled.first, heard, self.ears)
         if self.planned:

@@ -9,11 +9,12 @@ from typing import Final
 from muster.check.admission.reach import looks_further
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
-from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of
+from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of, withheld_of
 from muster.engine.records import put_findings, put_held, text_of
 from muster.engine.run import Run
 from muster.engine.settled import Settled
 from muster.engine.state import State
+from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.model.finding import Finding
@@ -71,6 +72,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "now": question.second,
         "tips": tips,
         "tips digest": digest(text_of(tips)),
+        "withheld": withheld_of(question),
         "memory": question.remembered.at,
         "published": published_entries(question.remembered.memory),
         "lease floor": run.context.lease_floor,
@@ -79,7 +81,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.allowance.usage],
-        "loose": put_findings(loose),
+        "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
     }
 
 
@@ -89,7 +91,7 @@ def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
 
     if fleet.slipped or fleet.unidentified or fleet.whole_at:
         return "a file is not whole"
-    if fleet.unheard or fleet.departed:
+    if fleet.unheard - fleet.withheld or fleet.departed:
         return "not every agent's cluster is declared and heard"
     if any(held.effect == EFFECT for held in fleet.held):
         return "a removal is held, which any commit may let go"

@@ -15,6 +15,7 @@ from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summarie
 from muster.engine.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
 from muster.engine.records import get_findings
 from muster.engine.state import File, Known, State
+from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
 from muster.fleet.fleet import Fleet
@@ -189,6 +190,7 @@ class Part(Generic[A]):
                 one for one in fleet.findings
                 if one.file in files
                 or (not one.file and one.object is not None and one.object not in standing)
+                or one.code == AGENTS_WITHHELD
                 or (":" in one.file and one.file not in read)
             )  # fmt: skip
         yield from self.others

@@ -190,6 +190,8 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
         raise WholeNeeded("it is earlier than at the last run")
     if facts["commit"] != question.commit and not _follows(question, facts["commit"]):
         raise WholeNeeded("history was rewritten")
+    if facts["withheld"] != withheld_of(question):
+        raise WholeNeeded("a further repository has fallen silent, or answers again")
     found = changed(question, state, facts)
     if question.beside:
         there, unknown = state.of_files(question.beside)
@@ -222,6 +224,12 @@ def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
         names = frozenset(ref.cluster for ref in spoke)
         homes |= state.of_refs(ref.short for ref in spoke) | state.of_names(names)
     return Touched(frozenset(homes), frozenset(unknown), names, frozenset(paths))
+
+
+def withheld_of(question: Question) -> list[Tree]:
+    """The further repositories that do not answer, and the clusters of which nothing is known for that. Why may be said
+    in other words each time."""
+    return [[one.remote, sorted(one.clusters)] for one in question.heard.agents.withheld]
 
 
 def tips_of(asked: Asked) -> list[Tree]:

@@ -40,7 +40,7 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.model.published import Memory
-from muster.model.snapshot import Agents, Identity, Snapshot
+from muster.model.snapshot import Agents, Identity, Snapshot, Withheld
 from muster.model.source import SourceFile
 from muster.model.times import earliest
 from muster.policy.compiling import compile_policies
@@ -66,7 +66,8 @@ class Common:
     """What all shards of a run share: the instant, the files that hold policies and settings, and what else of the
     fleet as a whole their neighbourhoods are decided by.
 
-    `program` is the muster that cut them: no other may decide them. `asked`: see `muster.model.snapshot.Agents`.
+    `program` is the muster that cut them: no other may decide them. `asked` and `withheld`: see
+    `muster.model.snapshot.Agents`.
     `fresh`: nothing is derived yet; `adapters`: some adapter reports. `lease_floor`: so many seconds leases last at
     least. `twice`: evaluate once more over what was derived, because the fleet takes several passes.
     """
@@ -80,6 +81,7 @@ class Common:
     adapters: bool
     lease_floor: int = 0
     twice: bool = False
+    withheld: tuple[Withheld, ...] = ()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -299,7 +301,10 @@ class Values(Snapshot):
     def __init__(self, shard: Shard) -> None:
         self._files = sorted((*shard.common.files, *shard.files), key=lambda file: (file.ref, file.path))
         self.commit = shard.common.commit
-        self.agents = Agents(shard.present, shard.common.asked, shard.gone, identities=shard.identities)
+        common = shard.common
+        self.agents = Agents(
+            shard.present, common.asked, shard.gone, withheld=common.withheld, identities=shard.identities
+        )
 
     @cached_property
     def past(self) -> "_Unasked":

@@ -142,6 +142,7 @@ class _Sharded:
         common = Common(
             this_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
             self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
+            withheld=question.heard.agents.withheld,
         )  # fmt: skip
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)

@@ -128,11 +128,15 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
     from muster.engine.rest import rest_wakes
     from muster.engine.run import Run
     from muster.engine.settled import Settled
+    from muster.fleet.agent_messages import agents_withheld
     from muster.fleet.beyond import Beyond
     from muster.fleet.settings import Settings
     from muster.policy.ruled import Ruled
 
-    found = (*(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]))
+    found = (
+        *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
+        *map(agents_withheld, question.heard.agents.withheld),
+    )  # fmt: skip
     fleet = Ruled(
         {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
         wakes=rest_wakes(state, ()), beyond=Beyond(),

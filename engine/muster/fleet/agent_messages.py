@@ -97,7 +97,7 @@ _ASK_A_PERSON = {
 
 
 #: The code of `agent_gone`, which speaks of a transition: the next run does not find it any more.
-AGENT_GONE = "MUS511"
+AGENT_GONE, AGENTS_WITHHELD = "MUS511", "MUS512"
 
 
 _NAMED = 5
@@ -112,13 +112,14 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
     return finding("MUS510", message, hint=hint)
 
 
-def agents_withheld(withheld: Withheld, clusters: Sequence[str]) -> Finding:
+def agents_withheld(withheld: Withheld) -> Finding:
     """A further repository that agents push to and that did not answer."""
+    clusters = sorted(withheld.clusters)
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
     kept = f"; nothing is decided about the clusters that it speaks for: {names}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
-    return finding("MUS512", message + kept, hint=hint)
+    return finding(AGENTS_WITHHELD, message + kept, hint=hint)
 
 
 def not_received(id_: ObjectId, doubted: Identity) -> Finding:

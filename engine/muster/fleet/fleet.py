@@ -33,8 +33,8 @@ class Fleet(View):
     `foreign`: people's objects of kinds that nobody knows, of which admission policies may speak; `authors`: who wrote
     which file, None where nobody knows.
     `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
-    refs could not be looked at (`muster.fleet.hearing`). `identities`: who is behind what is read of each, None where
-    nobody asks.
+    refs could not be looked at (`muster.fleet.hearing`), of which nobody waits for those that are `withheld`.
+    `identities`: who is behind what is read of each, None where nobody asks.
     `beyond`: what stands of it, where only a part is decided.
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
     """
@@ -56,6 +56,7 @@ class Fleet(View):
     texts: Mapping[ObjectId, str | None] = field(default_factory=dict)  # once all is decided; None: the file stands
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
+    withheld: frozenset[str] = frozenset()
     identities: Mapping[str, Identity] | None = None
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()

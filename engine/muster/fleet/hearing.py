@@ -52,7 +52,7 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
     recorded = recorded_agents(fleet)
     present = agents.present | words
-    withheld = agents.unknown & (recorded | words)
+    withheld = agents.unknown  # of a part of a fleet, too, all: requests for certificates do not say whose they are
     missing = recorded - present - _in_files(fleet) - withheld
     gone = missing if agents.asked and recorded & present else missing & agents.gone
     unheard = frozenset(missing - gone)
@@ -64,13 +64,14 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     ]
     if unheard:
         found.append(messages.agents_unheard(sorted(unheard)))
-    found.extend(messages.agents_withheld(one, sorted(one.clusters & withheld)) for one in agents.withheld)
+    found.extend(map(messages.agents_withheld, agents.withheld))
     found.extend(_doubted(fleet, agents, known))
     unheard |= withheld
     return replace(
         fleet,
         speaking=frozenset(present & (words | recorded)),
         unheard=unheard,
+        withheld=withheld,
         # Whoever is not here, and is not known to be gone, may still speak.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
