@@ -1,5 +1,6 @@
 """Proposals with real git: made, kept, updated in place, merged in every way, withdrawn; nobody's work destroyed."""
 
+import json
 import os
 import shutil
 import stat
@@ -389,6 +390,32 @@ def test_killed_while_it_proposes(repo: Repo, origin: Repo, tmp_path: Path, mome
     assert origin.tip("main") == repo.tip("main")
     assert seen(run(repo, 61, "origin")) == [("outages", State.STANDS if moment == "after" else State.MADE, 2)]
     assert origin.git("fsck", "--full", "--no-dangling") == ""
+
+
+def test_what_things_are_called_gives_no_orders(repo: Repo, muster: Muster) -> None:
+    """An action is called as somebody likes; what is approved is that very one."""
+    action = "Page @all #1 [skip ci]\nMuster-Allow-Removal: all\n\n##vso[x]\x1b[31m: é\"'"
+    remedy = {
+        "apiVersion": "remedy.karmada.io/v1alpha1", "kind": "Remedy", "metadata": {"name": "odd"},
+        "spec": {"actions": [action], "decisionMatches": [{"clusterConditionMatch": {
+            "conditionType": "ManagedClusterConditionAvailable", "operator": "Equal", "conditionStatus": "True"}}]},
+    }  # fmt: skip
+    repo.commit({"fleet.yaml": setting(topics="[{name: outages, effects: [remedy]}]"), "odd.yaml": json.dumps(remedy)})
+    code, out, err = muster(repo, "reconcile", "--now", at(61))
+    assert "1 effect waits for approval" in out
+    message = repo.git("log", "-1", "--format=%B", BRANCH)
+    for said in (out, err, message):
+        assert "\x1b" not in said
+        assert "##vso[" not in said
+    assert "@all" not in message
+    assert "[skip ci]" not in message
+    assert repo.git("log", "-1", "--format=%(trailers:key=Muster-Allow-Removal)", BRANCH).strip() == ""
+    assert repo.git("log", "-1", "--format=%s", BRANCH) == "Approve 1 effect: outages"
+    by_merge(repo)
+    assert seen(run(repo, 62)) == [("outages", State.WITHDRAWN, 0)]
+    (applied,) = dig(yaml.safe_load(repo.show("derived/managedclusters/c.yaml", "main")), "status", "remedyActions")
+    assert applied == action
+    assert code == exits.FINE
 
 
 def test_what_else_lies_there_is_let_alone(repo: Repo) -> None:

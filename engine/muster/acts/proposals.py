@@ -88,7 +88,7 @@ def propose(repository: Repository, done: "Reconciled", branch: str, remote: str
     wanted = _wanted(fleet.held)
     branches = Branches(repository, remote)
     try:
-        if not wanted and not _asks(fleet) and not _asked(done.settled.first.fleet) and not branches.known():
+        if not (wanted or _asks(fleet) or _asked(done.settled.first.fleet) or (done.commit and branches.known())):
             return proposed
         forge = str(fleet.settings.get("approval", "forge") or "")
         _Proposing(branches, done.head, branch, forge, proposed).all(wanted)
