@@ -36,7 +36,7 @@ class Served:
 
     def __init__(self, repo: Repo, access: Access, context: ssl.SSLContext | None) -> None:
         self.repo, repository, said = repo, open_repository(repo.path, repo.environ), list[str]()
-        self.live, self.meter, self.said = Live(repository, "fleet", None), Meter(NOW.timestamp), said
+        self.live, self.meter, self.said = Live(repository, "fleet", None), Meter(NOW.timestamp, "fleet"), said
         self.server = LiveServer(("127.0.0.1", 0), self.live, self.meter.values, access, context)
         self.watcher = Watcher(
             repository, "main", None, timedelta(seconds=30), said.append, clock=lambda: NOW,
@@ -136,9 +136,9 @@ def test_metrics_are_those_of_the_looks(tmp_path: Path) -> None:
         _, headers, data = it.get("/metrics")
         assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
         found = {
-            (s.name, *s.labels.values()): s.value
-            for f in text_string_to_metric_families(data.decode())
-            for s in f.samples
+            (one.name, *(value for label, value in one.labels.items() if label != "fleet")): one.value
+            for family in text_string_to_metric_families(data.decode())
+            for one in family.samples
         }
         assert found["muster_runs_total", "committed"] == found["muster_commits_total",] == 1
         assert found["muster_clusters", "ManagedCluster", "Unknown"] == 1

@@ -28,6 +28,7 @@ def read(path: Path) -> dict[str, float]:
     for family in text_string_to_metric_families(path.read_text()):
         assert family.documentation, family.name
         for sample in family.samples:
+            assert sample.labels.pop("fleet") == "fleet"
             labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found
@@ -111,11 +112,14 @@ def test_a_run_that_fails_is_counted_where_it_did(muster: Run, tmp_path: Path) -
 
 def test_a_file_that_is_none_of_ours_is_said_and_replaced(muster: Run, tmp_path: Path) -> None:
     repo, file = fleet(tmp_path / "fleet", "a"), tmp_path / "muster.prom"
+    file.write_text('muster_runs_total{fleet="another",outcome="committed"} 7\n')
+    assert muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(file))[0] == 0
+    assert read(file)['muster_runs_total{outcome="committed"}'] == 1, "what another fleet's runs were is no matter"
     file.write_bytes(b"muster_runs_total{outcome=\xff")
     code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(file))
     assert code == 0
     assert "metrics begin anew" in err
-    assert read(file)['muster_runs_total{outcome="committed"}'] == 1
+    assert read(file)['muster_runs_total{outcome="unchanged"}'] == 1
     code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(tmp_path / "no/file"))
     assert code == 0
     assert "metrics are not written" in err

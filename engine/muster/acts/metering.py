@@ -30,10 +30,10 @@ _MOST_BYTES: Final = 1 << 20
 
 
 class Meter:
-    """Counts runs. `clock` gives Unix time."""
+    """Counts runs of a fleet, by its name. `clock` gives Unix time."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.values, self._clock = Values(clock), clock
+    def __init__(self, clock: Callable[[], float], fleet: str) -> None:
+        self.values, self._clock = Values(clock, fleet), clock
         self._stage, self._since, self._began, self._open = _BEGINNING, 0.0, 0.0, False
         self._taken: defaultdict[str, float] = defaultdict(float)
         self.values.put(metrics.BUILD, [((__version__,), 1)])
@@ -58,6 +58,7 @@ class Meter:
         for stage, seconds in self._taken.items():
             self.values.observe(metrics.STAGE_SECONDS, seconds, stage)
         self.values.observe(metrics.RUN_SECONDS, now - self._began)
+        self.values.put(metrics.LAST_LOOK, [((), self._clock())])
         self.values.put(metrics.LAST_RUN, [((), self._clock())])
 
     def failed(self, error: Exception) -> None:
@@ -89,8 +90,9 @@ class Meter:
         for sink, reasons in publication.failures.items():
             values.add(metrics.PULSE_FAILURES, sink, amount=len(reasons))
 
-    def rests(self, seconds: float) -> None:
-        """There is another look later."""
+    def rests(self, seconds: float) -> None:  # noqa: ARG002 - others want to know
+        """A look has ended, at which there may have been nothing to look at; there is another later."""
+        self.values.put(metrics.LAST_LOOK, [((), self._clock())])
 
     def _stands(self, done: "Reconciled") -> None:
         """What is so now, of the whole fleet."""
@@ -107,12 +109,12 @@ class Meter:
 
 
 @contextmanager
-def metered(path: Path, clock: Callable[[], float], say: Callable[[str], None]) -> Iterator[Meter]:
+def metered(path: Path, clock: Callable[[], float], fleet: str, say: Callable[[str], None]) -> Iterator[Meter]:
     """Measure the run in the block, and write what is counted into a file, going on from what is there.
 
     What is wrong with the file is said, and costs the run nothing.
     """
-    meter = Meter(clock)
+    meter = Meter(clock, fleet)
     try:
         with path.open("rb") as file:
             meter.values.go_on_from(file.read(_MOST_BYTES).decode())

@@ -14,7 +14,7 @@ import click
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.exits import FINDINGS
-from muster.commands.metrics import require_metrics
+from muster.commands.metrics import fleet_name, require_metrics
 from muster.commands.outcome import report, say
 from muster.commands.progress import working
 from muster.commands.signer import Signer, sign_once, signer_of, signer_options
@@ -116,18 +116,18 @@ def reconcile_once(
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     with ExitStack() as measured:
-        meter = measured.enter_context(_metered(metrics)) if metrics else None
+        meter = measured.enter_context(_metered(metrics, repo)) if metrics else None
         return _reconcile(
             repo, now, branch, remote, ears, sink_dir, state, workers, plan, signer, meter,
             back_in_time=back_in_time, verbose=verbose,
         )  # fmt: skip
 
 
-def _metered(path: Path) -> "AbstractContextManager[Meter]":
+def _metered(path: Path, repo: Path) -> "AbstractContextManager[Meter]":
     require_metrics()
     from muster.acts.metering import metered
 
-    return metered(path, time.time, lambda line: say(line, err=True))
+    return metered(path, time.time, fleet_name(repo), lambda line: say(line, err=True))
 
 
 def _reconcile(

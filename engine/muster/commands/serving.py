@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.commands.metrics import require_metrics
+from muster.commands.metrics import fleet_name, require_metrics
 from muster.commands.options import as_one
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Serving:
         except AddressError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         access, context = self._access(address[0])
-        name = (repository.worktree or repository.git_dir).resolve().name.removesuffix(".git")
-        live, meter = Live(repository, name, None), Meter(time.time)
+        name = fleet_name(repository.worktree or repository.git_dir)
+        live, meter = Live(repository, name, None), Meter(time.time, name)
         try:
             server = LiveServer(address, live, meter.values, access, context)
         except OSError as error:

@@ -70,6 +70,10 @@ RUN_SECONDS = Measure(
 STAGE_SECONDS = Measure(
     "muster_run_stage_duration_seconds", Sort.HISTOGRAM, "How long each stage of a run took.", ("stage",), _SECONDS
 )
+LAST_LOOK = Measure(
+    "muster_last_look_timestamp_seconds", Sort.GAUGE,
+    "When it was last looked whether anything is to be done, whatever came of it (Unix time).",
+)  # fmt: skip
 LAST_RUN = Measure(
     "muster_last_run_timestamp_seconds", Sort.GAUGE, "When the last run ended, whatever came of it (Unix time)."
 )
@@ -132,8 +136,9 @@ RETRIES = Measure(
 FINDINGS = Measure("muster_findings", Sort.GAUGE, "What is wrong with the fleet, by severity.", ("severity",))
 
 METRICS: Final = (
-    BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS, CLUSTERS, HELD,
-    DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, ATTEMPTS, RETRIES, FINDINGS,
+    BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
+    CLUSTERS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, ATTEMPTS, RETRIES,
+    FINDINGS,
 )  # fmt: skip
 
 
@@ -147,9 +152,11 @@ class _Counted:
 
 @dataclass(eq=False)
 class Values:
-    """What the metrics say. Several threads may ask while one counts. `clock`: by which ages are told."""
+    """What the metrics say of a fleet; each has its name as the label `fleet`, for one collector may read of several.
+    Several threads may ask while one counts. `clock`: by which ages are told."""
 
     clock: Callable[[], float]
+    fleet: str
     _numbers: dict[str, dict[tuple[str, ...], float]] = field(default_factory=lambda: defaultdict(dict))
     _counted: dict[str, dict[tuple[str, ...], _Counted]] = field(default_factory=lambda: defaultdict(dict))
     _instants: Mapping[str, "array[int]"] = field(default_factory=dict)
@@ -213,7 +220,7 @@ class Values:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 name = sample.name
-                if measure := by_name.get(name):
+                if (measure := by_name.get(name)) and sample.labels.get("fleet") == self.fleet:
                     self._numbers[name][tuple(sample.labels.get(label, "") for label in measure.labels)] = sample.value
             if (measure := by_name.get(family.name)) and measure.sort is Sort.HISTOGRAM:
                 self._go_on_counting(measure, family)
@@ -222,7 +229,7 @@ class Values:
         bounds = [*measure.buckets, inf]
         sums: dict[tuple[str, ...], float] = {}
         upto: dict[tuple[str, ...], dict[float, float]] = defaultdict(dict)
-        for sample in family.samples:
+        for sample in (one for one in family.samples if one.labels.get("fleet") == self.fleet):
             labels = tuple(sample.labels.get(label, "") for label in measure.labels)
             if sample.name.endswith("_bucket"):
                 upto[labels][float(sample.labels["le"])] = sample.value
@@ -239,30 +246,34 @@ class Values:
         registry.register(self)
         return registry
 
+    def _labels(self, measure: Measure) -> tuple[str, ...]:
+        return ("fleet", *measure.labels)
+
     def _counter(self, measure: Measure) -> Metric:
-        found = CounterMetricFamily(measure.name, measure.help, labels=measure.labels)
+        found = CounterMetricFamily(measure.name, measure.help, labels=self._labels(measure))
         for labels, value in sorted(self._numbers[measure.name].items()):
-            found.add_metric(labels, value)
+            found.add_metric((self.fleet, *labels), value)
         return found
 
     def _gauge(self, measure: Measure) -> Metric:
-        found = GaugeMetricFamily(measure.name, measure.help, labels=measure.labels)
+        found = GaugeMetricFamily(measure.name, measure.help, labels=self._labels(measure))
         for labels, value in sorted(self._numbers[measure.name].items()):
-            found.add_metric(labels, value)
+            found.add_metric((self.fleet, *labels), value)
         return found
 
     def _histogram(self, measure: Measure) -> Metric:
-        found = HistogramMetricFamily(measure.name, measure.help, labels=measure.labels)
+        found = HistogramMetricFamily(measure.name, measure.help, labels=self._labels(measure))
         for labels, counted in sorted(self._counted[measure.name].items()):
-            found.add_metric(labels, _cumulative(measure.buckets, counted.buckets), counted.sum)
+            found.add_metric((self.fleet, *labels), _cumulative(measure.buckets, counted.buckets), counted.sum)
         return found
 
     def _ages(self, measure: Measure) -> Metric:
-        found, now = HistogramMetricFamily(measure.name, measure.help, labels=measure.labels), self.clock()
+        found, now = HistogramMetricFamily(measure.name, measure.help, labels=self._labels(measure)), self.clock()
         for how, instants in sorted(self._instants.items()):
             bounds = [len(instants) - bisect_left(instants, now - age) for age in (*measure.buckets, inf)]
             each = [one - before for before, one in zip([0, *bounds], bounds, strict=False)]
-            found.add_metric((how,), _cumulative(measure.buckets, each), now * len(instants) - sum(instants))
+            of_all = now * len(instants) - sum(instants)
+            found.add_metric((self.fleet, how), _cumulative(measure.buckets, each), of_all)
         return found
 
 
