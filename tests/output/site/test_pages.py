@@ -20,13 +20,25 @@ spec:
 """
 
 
+#: Its name is the beginning of another one's, and it asks for nothing that any cluster needs.
+SHORTER = """\
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: dns}
+spec:
+  decisionMatches:
+  - clusterConditionMatch: {conditionType: Asleep, operator: Equal, conditionStatus: "True"}
+  actions: [TrafficControl]
+"""
+
+
 @cache
 def site() -> dict[str, bytes]:
     texts = {
         str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
         for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
     }  # fmt: skip
-    run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE}), NOON).last
+    run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER}), NOON).last
     history: dict[str, Tree] = {
         "prod-eu-1": [{"commit": "c" * 40, "time": "2026-01-01T12:00:00Z", "subject": "1 cluster \u2028</script>"}]
     }
@@ -46,7 +58,7 @@ def test_what_shows_and_what_is_shown() -> None:
     assert {row[0] for row in fleet["clusters"]} == set(handed_over("data/clusters/0.js")) == set(fleet["details"])
     assert [pool["buckets"]["claimed"] for pool in fleet["pools"]] == [2]
     assert {one["name"]: one["applied"] for one in fleet["remedies"]} == {
-        "dns-down": ["member-us-1"], "upgrade-member-eu-1": ["member-eu-1"],
+        "dns": [], "dns-down": ["member-us-1"], "upgrade-member-eu-1": ["member-eu-1"],
     }  # fmt: skip
     assert {one["adapter"] for one in fleet["adapters"]} == {"dns", "hypershift", "validation"}
 

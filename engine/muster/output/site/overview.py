@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from muster.check.waivers import told
+from muster.decide.grounds import ORIGINS
 from muster.engine.run import Run
 from muster.fleet.objects import Object
 from muster.fleet.sets import members_told
-from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
     CLUSTER_CLAIM,
@@ -113,20 +113,21 @@ def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
 
 
 def _remedies(run: Run) -> Iterator[Tree]:
+    applied = _applied(run)
     for obj in run.fleet.of(REMEDY):
         yield {
             "name": obj.id.name, "clusters": cells.affinity(obj.body, run.now),
-            "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": list(_applied(run, obj.id)),
+            "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": applied.get(obj.id.name, []),
         }  # fmt: skip
 
 
-def _applied(run: Run, remedy: ObjectId) -> Iterator[str]:
-    """The clusters on which an action is asked for by a Remedy."""
+def _applied(run: Run) -> Mapping[str, list[str]]:
+    """The clusters on which an action stands, by the name of each Remedy that asks for it."""
+    found: dict[str, list[str]] = {}
     for obj in run.fleet.clusters():
-        for path, decision in run.fleet.decisions(obj.id).items():
-            if path[:2] == ("status", "remedyActions") and decision.value and str(remedy) in decision.because.rule:
-                yield obj.id.name
-                break
+        for name in sorted({str(entry.get("remedy")) for entry in run.fleet.now(obj.id, *ORIGINS) or ()}):
+            found.setdefault(name, []).append(obj.id.name)
+    return found
 
 
 def _traffic(run: Run) -> Iterator[Tree]:
