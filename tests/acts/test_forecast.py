@@ -57,17 +57,21 @@ def _told(changes: list[Change] | tuple[Change, ...]) -> list[str]:
 
 @pytest.mark.parametrize("seed", (2,))
 def test_it_equals_runs_at_every_second(tmp_path: Path, seed: int) -> None:
-    """The fleet has lived for some steps, so that there is something to happen: its leases run out after five minutes.
+    """The fleet has lived for some steps, so that there is something to happen: its leases run out after five minutes,
+    four of which are over.
 
     `make soak` has more of them, and looks at each for longer.
     """
-    equal_to_runs_at_every_second(tmp_path, seed, timedelta(minutes=5, seconds=5))
+    equal_to_runs_at_every_second(tmp_path, seed, timedelta(seconds=70), over=timedelta(minutes=4))
 
 
-def equal_to_runs_at_every_second(tmp_path: Path, seed: int, span: timedelta = timedelta(minutes=7)) -> None:
+def equal_to_runs_at_every_second(
+    tmp_path: Path, seed: int, span: timedelta = timedelta(minutes=7), *, over: timedelta = timedelta(0)
+) -> None:
     living = Living.small(tmp_path / "fleet", seed, 8)
     for _ in range(8):
         living.step()
+    living.now += over
     held, expected = set[tuple[str, str]](), second_by_second(living, span)
     found = []
     for moment in of(living, span):

@@ -51,7 +51,7 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
     living = Editing.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
     partial = 0
-    for number in range(20):
+    for number in range(12):
         what = living.step()
         living.repo.git("add", "--all")
         tip = resolve(repository, "HEAD")
@@ -74,7 +74,7 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
     living = Editing.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
     partial = 0
-    for number in range(20):
+    for number in range(15):
         what = living.step()
         if living.chance.random() < 0.3:
             living.repo.git("add", "--all")

@@ -28,7 +28,7 @@ def state_in(folder: Path) -> State:
 @pytest.mark.parametrize("seed", (0,))
 def test_of_some_objects(tmp_path: Path, seed: int) -> None:
     living, state, partial = Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 0
-    for number in range(14):
+    for number in range(9):
         what = living.step() if number else "the beginning"
         asked = living.question()
         name = living.chance.choice(living.names)
