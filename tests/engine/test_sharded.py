@@ -114,6 +114,21 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
     assert waiting[0] < waiting[2] < waiting[1], waiting
 
 
+def test_several_effects_of_one_cluster_wait_in_the_same_order(tmp_path: Path) -> None:
+    """Stages have one order and summaries another."""
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 6), Shuffled(3)
+    effects = "[taint, remedy]"
+    living.put("fleet.yaml", "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
+               f"spec: {{approval: {{topics: [{{name: careful, effects: {effects}}}]}}}}\n")  # fmt: skip
+    assert live(living, tmp_path / "before", 1, lambda _: shuffled, (1,)) == 1
+    for name in living.names[:4]:
+        living.says_ill(name)
+    assert live(living, tmp_path / "after", 1, lambda _: shuffled, (1,)) == 1
+    waiting = [(entry["name"], entry["effect"]) for entry in living.whole()["held"]]  # type: ignore[attr-defined]
+    assert len(waiting) == 8
+    assert waiting == sorted(waiting)
+
+
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:
     with pytest.raises(WholeNeeded):
         decide_in_shards(Living.small(tmp_path / "fleet", 5, 1).question(), "", lambda _: Here(), 8)

@@ -62,7 +62,12 @@ def evaluate_snapshot(
 
 
 def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
-    """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had."""
+    """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had.
+
+    What is held comes in the order of objects, whether it is decided now or stands.
+    """
     broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
-    return Run(decided.fleet, now, commit, decided.context)
+    fleet = decided.fleet
+    held = tuple(sorted(fleet.held, key=lambda one: (one.object, one.effect, one.because.rule, one.reason)))
+    return Run(replace(fleet, held=held).sorted_as(fleet), now, commit, decided.context)
