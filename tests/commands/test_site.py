@@ -1,10 +1,12 @@
 """`muster site`: where it writes, and to what it links."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from muster.commands.site import MARKER
+from tests.acts.test_walkthrough import lease
 from tests.commands.conftest import Run
 from tests.support.git import Repo, new_repository
 
@@ -66,3 +68,18 @@ def test_files_are_linked_to_where_the_forge_is_known(
     said = (folder / "data/fleet.js").read_text()
     assert f'"file":"{linked}"' in said if linked else '"links":null' in said
     assert "secret" not in said
+
+
+def test_what_happens_next_is_told_where_that_is_asked(repo: Repo, tmp_path: Path, muster: Run) -> None:
+    repo.commit({"lease.yaml": lease("a", NOW)})
+    told = []
+    for more in ((), ("--forecast", "4m"), ("--forecast", "1h")):
+        assert muster("site", tmp_path / "page", "--repo", repo.path, "--now", NOW, *more)[0] == 0
+        text = (tmp_path / "page/data/fleet.js").read_text()
+        told.append(json.loads(text.removeprefix('muster.put("fleet",').removesuffix(");\n"))["upcoming"])
+    assert told[0] is None
+    assert [one["at"] for one in told[1]] == [NOW]
+    assert [one["at"] for one in told[2]] == [NOW, "2026-01-01T00:05:00Z"]
+    assert any("ManagedClusterLeaseUpdateStopped" in line for line in told[2][1]["lines"])
+    assert told[2][1]["count"] == len(told[2][1]["lines"])
+    assert muster("site", tmp_path / "page", "--repo", repo.path, "--forecast", "soon")[0] == 2

@@ -29,7 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = example_in(tmp_path_factory.mktemp("example"))
     repo.commit({"clusters/hostile.yaml": HOSTILE})
     folder = tmp_path_factory.mktemp("site") / "fleet"
-    assert run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z"]) == 0
+    assert (
+        run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", "--forecast", "1h"]) == 0
+    )
     return folder
 
 
@@ -75,6 +77,8 @@ def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
     page.get_by_role("link", name=re.compile("unknown$")).click()
     expect(page.locator("#filter")).to_have_value("status:Unknown")
     page.go_back()
+    page.get_by_text("2026-01-01T12:11:00Z: 1 pool cluster broken").click()
+    expect(page.get_by_text("ClusterDeployment/ci-5/ci-5: bucket resuming -> broken")).to_be_visible()
     page.get_by_role("link", name="eu", exact=True).click()
     expect(page.locator("#filter")).to_have_value("region:eu")
 

@@ -17,7 +17,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory) / "site"
         repo = example_in(Path(directory))
-        assert run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z"]) == 0
+        assert (
+            run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", "--forecast", "1h"])
+            == 0
+        )
         with opened(folder, width=1200, height=760) as page:
             for name, path in PICTURES.items():
                 page.evaluate("path => { location.hash = `#/${path}`; }", path)

@@ -17,11 +17,15 @@ _LOOKED_AT: Final = 2000
 _SHOWN: Final = 20
 
 
-def site_of(run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False) -> Site:
-    """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live`: see
-    `Site`."""
+def site_of(
+    run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None
+) -> Site:
+    """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live` and
+    `upcoming`: see `Site`."""
     links = Links(link) if link else links_of(repository) if repository else None
-    return Site(run, title, asdict(links) if links else None, lambda: _history(run, repository), live=live)
+    return Site(
+        run, title, asdict(links) if links else None, lambda: _history(run, repository), live=live, upcoming=upcoming
+    )
 
 
 def _history(run: Run, repository: Repository | None) -> dict[str, Tree]:

@@ -2,7 +2,8 @@
 
 import shutil
 import tempfile
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +11,12 @@ import click
 
 from muster.commands import options
 from muster.commands.exits import FAULT, FINE
+from muster.commands.forecast import DurationType
 from muster.commands.outcome import told_of
 from muster.commands.progress import working
 from muster.commands.reading import Reading
 from muster.fleet.faults import is_fault
+from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.engine.run import Run
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 #: By this a folder is known as one that this verb wrote.
 MARKER: Final = ".muster-site"
+#: So many instants are told of what happens next, and so many lines of each.
+_MOST_INSTANTS, _MOST_LINES = 12, 20
 
 
 @click.command()
@@ -30,7 +35,13 @@ MARKER: Final = ".muster-site"
 @click.option(
     "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
 )
-def command(folder: Path, source: options.Source, title: str | None, link: str | None) -> int:
+@click.option(
+    "--forecast", metavar="DURATION", type=DurationType(),
+    help="Say also what happens next in that time, if nobody says anything more (see muster forecast).",
+)  # fmt: skip
+def command(
+    folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None
+) -> int:
     """Write the fleet as a page into DIR: an overview, every cluster with why it is as it is, Placements, pools.
 
     The page needs no server, asks no other host for anything, and can be published by GitHub's or GitLab's Pages. A
@@ -38,7 +49,8 @@ def command(folder: Path, source: options.Source, title: str | None, link: str |
     """
     _require_own(folder)
     reading, run = source.evaluated()
-    count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link)
+    upcoming = _upcoming(reading, source.now, forecast) if forecast else None
+    count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
     reading.tell_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
     return FAULT if any(map(is_fault, told_of(run))) else FINE
@@ -48,7 +60,7 @@ def write_site(folder: Path, repo: Path, now: datetime) -> None:
     """Write the page of a repository's last commit as of an instant. click.UsageError where the folder is no page."""
     _require_own(folder)
     reading, run = options.Source(repo, None, worktree=False, offline=True, now=now).evaluated()
-    _write(folder, reading, run, repo.name, None)
+    _write(folder, reading, run, repo.name, None, _upcoming(reading, now, timedelta(hours=1)))
 
 
 def _require_own(folder: Path) -> None:
@@ -57,11 +69,23 @@ def _require_own(folder: Path) -> None:
         raise click.UsageError(f"{folder} holds something else; name a new folder, or an empty one.")
 
 
-def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None) -> int:
+def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
+    """What happens in that time if nobody says anything more: the first instants, which the cost of it follows."""
+    from muster.acts.forecast import forecast
+    from muster.commands.supposed import Supposed
+    from muster.output.forecast import moment_row
+
+    with working("looking ahead"), Supposed.tried(reading, reading.state) as trial:
+        start = reading.instant(now).now
+        moments = islice(forecast(trial, start, start + span), _MOST_INSTANTS)
+        return [moment_row(moment, _MOST_LINES) for moment in moments]
+
+
+def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
     from muster.answers.site import site_of
 
     with working("writing the page"):
-        return _put(folder, site_of(run, reading.repository, title, link))
+        return _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))
 
 
 def _put(folder: Path, site: "Site") -> int:

@@ -18,6 +18,11 @@ def moment_text(moment: Moment, now: datetime) -> str:
 
 def _lines(moment: Moment, now: datetime) -> Iterator[str]:
     when = f"in {format_duration(moment.at - now)}" if moment.at > now else "now"
+    yield f"{format_time(moment.at)}  {when}  {_summary(moment)}"
+    yield from (f"  {line}" for line in _details(moment))
+
+
+def _summary(moment: Moment) -> str:
     told = [summary(moment.changes)] if moment.changes else []
     if moment.held:
         told.append(f"{len(moment.held)} held")
@@ -25,11 +30,20 @@ def _lines(moment: Moment, now: datetime) -> Iterator[str]:
         told.append(f"{len(moment.released)} held no longer")
     if moment.pulses:
         told.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
-    yield f"{format_time(moment.at)}  {when}  {', '.join(told)}"
-    yield from (f"  {change}" for change in moment.changes)
-    yield from (f"  {held.object}: {held.effect} held: {held.reason}" for held in moment.held)
-    yield from (f"  {id_}: {effect} is held no longer" for id_, effect in moment.released)
-    yield from (f"  {pulse.object}: pulse {pulse.policy}: {pulse.reason}" for pulse in moment.pulses)
+    return ", ".join(told)
+
+
+def _details(moment: Moment) -> Iterator[str]:
+    yield from map(str, moment.changes)
+    yield from (f"{held.object}: {held.effect} held: {held.reason}" for held in moment.held)
+    yield from (f"{id_}: {effect} is held no longer" for id_, effect in moment.released)
+    yield from (f"{pulse.object}: pulse {pulse.policy}: {pulse.reason}" for pulse in moment.pulses)
+
+
+def moment_row(moment: Moment, most: int) -> Tree:
+    """Return an instant for the page, with so many lines of what happens at the most, and how many there are."""
+    lines = list(_details(moment))
+    return {"at": format_time(moment.at), "what": _summary(moment), "lines": lines[:most], "count": len(lines)}
 
 
 def moment_document(moment: Moment) -> Tree:

@@ -30,13 +30,16 @@ class Site:
 
     `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
     `history` gives the latest commits that changed what is derived of each cluster; it is asked once, for the first
-    cluster. `live`: there is a server that says when there is another one.
+    cluster. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
+    `muster.output.forecast.moment_row` has it; None where that was not asked.
     """
 
     def __init__(
-        self, run: Run, title: str, links: Tree, history: Callable[[], Mapping[str, Tree]], *, live: bool = False
-    ) -> None:
-        self._run, self._title, self._links, self._ask_history, self._live = run, title, links, history, live
+        self, run: Run, title: str, links: Tree, history: Callable[[], Mapping[str, Tree]], *, live: bool = False,
+        upcoming: Tree = None,
+    ) -> None:  # fmt: skip
+        self._run, self._title, self._links, self._ask_history = run, title, links, history
+        self._live, self._upcoming = live, upcoming
         self._kept: dict[str, bytes] = {}
 
     def paths(self) -> Iterator[str]:
@@ -60,7 +63,7 @@ class Site:
             return asset(path)
         if path == "data/fleet.js":
             where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
-            told = {"details": where, "links": self._links, "live": self._live}
+            told = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
             return _call("fleet", {**overview(self._run, self._title), **told})
         if path == "data/placements.js":
             return _call("placements", list(placement_details(self._run)))

@@ -228,6 +228,7 @@ const VIEWS = {
         [fleet.findings.length - errors, "warnings", "#/findings"],
       ]),
       muster.make("p", {}, fleet.next ? `Time alone changes something next at ${fleet.next}.` : "Time alone changes nothing."),
+      fleet.upcoming ? upcoming(fleet.upcoming) : null,
       reasons.size ? muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, all]) =>
         muster.make("details", { open: reasons.size < 4 },
           muster.make("summary", {}, `${plural(all.length, "effect")}: ${reason}`),
@@ -358,6 +359,16 @@ const VIEWS = {
     ])) : muster.make("p", {}, "Nothing is wrong."));
   },
 };
+
+function upcoming(moments) {
+  const moment = (one) => muster.make("details", {},
+    muster.make("summary", {}, muster.make("time", { dateTime: one.at }, one.at), `: ${one.what}`),
+    muster.make("ul", {}, ...one.lines.map((line) => muster.make("li", {}, line)),
+      one.count > one.lines.length ? muster.make("li", { className: "soft" }, `and ${one.count - one.lines.length} more`) : null));
+  return muster.make("section", {}, muster.make("h3", {}, "What happens next"),
+    muster.make("p", { className: "soft" }, moments.length ? "If nobody says anything more:" : "If nobody says anything more, nothing."),
+    ...moments.map(moment));
+}
 
 function needsPlacements(view) {
   const go = (rest) => {
