@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest soak bench servers format clean example docs
+.PHONY: demo test lint types layers pytest soak bench servers format clean example docs pages
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -58,6 +58,10 @@ example: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m tests.support.docs
 
+# The documentation as a site, in build/site; a link that leads nowhere is an error. The tests make it, too.
+pages: $(STAMP)
+	$(BIN)/python -m tests.support.docs_site
+
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -65,7 +69,7 @@ format: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("muster needs Python 3.11 or later, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,amqp,detect]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs,amqp,detect]'
 	touch $(STAMP)
 
 clean:

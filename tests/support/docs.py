@@ -20,6 +20,8 @@ from muster.output.metrics import METRICS
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
 from tests.support.in_process import muster
+from tests.support.kind_pages import kind_pages
+from tests.support.pipeline_picture import pipeline_picture
 from tests.support.rooms import picture
 from tests.support.terminal import example_in
 
@@ -145,6 +147,19 @@ def monitoring_page() -> str:
     return f"{before}{begin}\n{table}\n\n{end}{after}"
 
 
+def quick_start_page() -> str:
+    """docs/quick-start.md: what is written there; its files are made and its commands played, one after the other."""
+    text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder:
+        session = Session(Path(folder))
+        return _BLOCK.sub(
+            lambda block: session.written(block) if block["file"] else session.played(block["told"]), text
+        )
+
+
+_BLOCK = re.compile(r"^```(?:yaml file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
 class Session:
     """A person at a terminal, who goes from folder to folder."""
 
@@ -152,6 +167,13 @@ class Session:
         self._where = self._home = folder.resolve()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environ = git_environ(self._where, PATH=path, COLUMNS="80")
+
+    def written(self, block: re.Match[str]) -> str:
+        """Write the file that a block holds where the person is; return the block."""
+        file = self._where / block["file"]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block["told"], encoding="utf-8")
+        return block[0]
 
     def played(self, block: str) -> str:
         """Return a block with what its commands print."""
@@ -177,11 +199,18 @@ PAGES: dict[str, Callable[[], str]] = {
     "questions.md": partial(asked_page, "questions.md"),
     "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,
+    "quick-start.md": quick_start_page,
+    "images/pipeline.svg": pipeline_picture,
 }
+#: Made in one go: all of them read the same schemas.
+KINDS = kind_pages()
 
 
 def write() -> None:
     """Write every generated page."""
+    (DOCS / "kinds").mkdir(exist_ok=True)
+    for name, text in KINDS.items():
+        (DOCS / name).write_text(text, encoding="utf-8")
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
 
