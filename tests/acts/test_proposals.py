@@ -357,6 +357,17 @@ def test_several_engines_propose_once(repo: Repo, origin: Repo, tmp_path: Path) 
     assert seen(run(repo, 70, "origin")) == [("outages", State.STANDS, 3)]
 
 
+def test_in_a_job_that_has_one_commit(repo: Repo, origin: Repo, tmp_path: Path) -> None:
+    run(repo, 60, "origin")
+    repo.commit({"README.md": "people go on"})
+    repo.git("push", "--quiet", "origin", "main")
+    job = Repo(tmp_path / "job", repo.environ)
+    repo.git("clone", "--quiet", "--depth=1", f"file://{origin.path}", str(job.path))
+    assert job.git("rev-list", "--count", "main") == "1"
+    assert seen(run(job, 61, "origin")) == [("outages", State.STANDS, 2)]
+    assert seen(run(job, 70, "origin")) == [("outages", State.UPDATED, 3)]
+
+
 def test_what_a_person_pushed_meanwhile_is_not_overwritten(repo: Repo, origin: Repo, tmp_path: Path) -> None:
     run(repo, 60, "origin")
     person = clone(origin, tmp_path / "person")

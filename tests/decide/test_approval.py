@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 import yaml
 
+from muster.decide.approval import Approvals
 from muster.engine.run import Run
 from muster.model.tree import Tree, dig
 from tests.decide.pools.playing import Play
@@ -44,6 +45,21 @@ def outage(*sorts: str, size: int = 4) -> Fleet:
     fleet.texts["fleet.yaml"] = yaml.safe_dump(asking(*sorts))
     fleet.evaluate()
     return fleet
+
+
+@pytest.mark.parametrize(
+    ("effect", "asked", "topic"),
+    [
+        ("taint k=v:NoExecute", {"taint": "t", "eviction": "e"}, "e"),
+        ("taint k:NoSelect", {"taint": "t", "eviction": "e"}, "t"),
+        ("taint k:NoExecute", {"taint": "t"}, "t"),
+        ("taint k:NoSchedule", {"eviction": "e"}, ""),
+        ("remedy taint k:NoExecute", {"taint": "t", "eviction": "e"}, ""),
+        ("replacement", {"deletion": "d"}, ""),
+    ],
+)
+def test_an_effect_has_the_topic_of_its_sort(effect: str, asked: Mapping[str, str], topic: str) -> None:
+    assert Approvals(asked).topic(effect) == topic
 
 
 def test_a_taint_waits_and_happens_when_it_is_approved() -> None:

@@ -137,7 +137,7 @@ class _Proposing:
         for topic in sorted({*tips, *wanted}):
             held, tip = wanted.get(topic, []), tips.get(topic)
             if tip is not None:
-                self.branches.bring(topic, tip)
+                self.branches.bring(topic, tip, self.head)
             if held:
                 self._propose(topic, held, tip)
             elif tip is not None and self._is_ours(topic, tip):

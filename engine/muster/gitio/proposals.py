@@ -16,9 +16,10 @@ from typing import Final
 from muster.gitio.commit import swap_ref
 from muster.gitio.errors import explain
 from muster.gitio.importing import build_commit
+from muster.gitio.mergebase import merge_base
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_command, tracking
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, cut_off_at
 from muster.gitio.worktrees import checkouts
 from muster.model.proposals import BRANCHES, approval_file, proposal_branch
 
@@ -61,10 +62,12 @@ class Branches:
             if topic_of(name):
                 yield topic_of(name), commit
 
-    def bring(self, topic: str, tip: str) -> None:
-        """Have the commits of a topic's branch here."""
+    def bring(self, topic: str, tip: str, head: str) -> None:
+        """Have the commits of a topic's branch here, back to where it left the one that it is proposed to."""
         if self.remote is not None and self.repository.git.run("cat-file", "-e", f"{tip}^{{commit}}").status:
             fetch_ref(self.repository, remote=self.remote, ref=f"{_HEADS}{proposal_branch(topic)}")
+        if self.remote is not None and cut_off_at(self.repository):
+            merge_base(self.repository, tip, head, ask=True)
 
     def build(self, topic: str, content: str, message: str, head: str) -> str:
         """Make the commit that proposes a content over the branch's head."""
