@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,18 @@ def test_an_interrupt_while_git_is_started_ends_it(tmp_path: Path, monkeypatch: 
     (process,) = started
     assert process.wait(10)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_process_that_nobody_dropped_is_ended_in_silence(repo: Repo) -> None:
+    """GitPython's handle ends it, too, but may be dropped when there is nothing left to do that with."""
+    script = (
+        "import os, pathlib, sys; from muster.gitio.repository import open_repository\n"
+        "os.kept = open_repository(pathlib.Path(sys.argv[1]), os.environ).git.start('cat-file', '--batch')\n"
+        "print(os.kept.pid)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, repo.path], capture_output=True, text=True, check=True, env=repo.environ
+    )
+    assert done.stderr == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)

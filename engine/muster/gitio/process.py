@@ -5,6 +5,7 @@ repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise 
 speak of the hook's repository whatever directory it is started in.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -19,6 +20,7 @@ from pathlib import Path
 from signal import SIGKILL
 from types import FrameType
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from muster.gitio.errors import RepositoryError, complaint, explain
 
@@ -106,6 +108,8 @@ class Git:
                 )
         except (OSError, not_found) as error:
             raise _cannot_start(error) from error
+        if process.proc is not None:
+            _started.add(process.proc)
         try:
             for number in kept:
                 signal.raise_signal(number)
@@ -201,6 +205,24 @@ def _said(
                 raise
         else:
             return stdout, stderr
+
+
+#: What this process started, and others have not dropped yet.
+_started: "WeakSet[subprocess.Popen[bytes]]" = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what runs still. GitPython would when the interpreter is taken apart, and complains of what has gone."""
+    for process in list(_started):
+        with contextlib.suppress(OSError):
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                if pipe is not None:
+                    pipe.close()
+        process.stdin = process.stdout = process.stderr = None
 
 
 def _end(process: "Process", *, group: bool) -> None:
