@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: whoever follows the recipes for a kind and for a function has them."""
+"""CONTRIBUTING.md: whoever follows a recipe has what it promises, and the places that it names are there."""
 
 import os
 import re
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.acts.test_walkthrough import cluster
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -52,6 +54,9 @@ def test_a_kind(copy: Path) -> None:
     done = muster(copy, "validate")
     assert (done.returncode, done.stdout) == (0, "1 object, no findings\n")
     assert "tuesday" in muster(copy, "get", "maintenance", "--worktree").stdout
+    assert muster(copy, "export", "schemas", "schemas").returncode == 0
+    assert "maintenances/*.yaml" in (copy / "fleet/schemas/catalog.json").read_text()
+    shutil.rmtree(copy / "fleet/schemas")
     tuesday.write_text(OBJECT.replace("start", "strat"))
     done = muster(copy, "validate")
     assert done.returncode == 1
@@ -68,3 +73,55 @@ def test_a_function(copy: Path) -> None:
     refused = muster(copy, "cel", "(1).shout()")
     assert refused.returncode == 1
     assert "shout cannot take (int)" in refused.stdout
+
+
+def put(file: Path, before: str, lines: str) -> None:
+    """Put lines into a file, before what stands there once."""
+    text = file.read_text()
+    assert text.count(before) == 1
+    file.write_text(text.replace(before, f"{lines}{before}"))
+
+
+def test_a_stage(copy: Path) -> None:
+    module, row, derives = blocks("A stage")
+    decide = copy / "engine/muster/decide"
+    (decide / "labelled.py").write_text(module)
+    pipeline = decide / "pipeline.py"
+    pipeline.write_text(pipeline.read_text().replace("    identity,\n", "    identity,\n    labelled,\n", 1))
+    put(pipeline, '    Local("durations"', row)
+    put(decide / "kept.py", '    "durations": (', derives)
+    (copy / "fleet/a.yaml").write_text(cluster("a"))
+    done = muster(copy, "explain", "cluster/a", "--worktree", "--now", "2026-01-01T00:00:00Z")
+    assert "status.conditions[Labelled]: False (Labels" in done.stdout, done.stderr
+    assert "somebody has to answer for it" in done.stdout
+
+
+def test_a_verb(copy: Path) -> None:
+    module, row = blocks("A verb")
+    (copy / "engine/muster/commands/count.py").write_text(module)
+    put(copy / "engine/muster/commands/cli.py", '    "init": ', row)
+    (copy / "fleet/a.yaml").write_text(cluster("a"))
+    done = muster(copy, "count", "--worktree")
+    assert (done.returncode, done.stdout.splitlines()[-1].isdigit()) == (0, True), done.stderr
+    assert "count  " in muster(copy, "--help").stdout
+
+
+def test_an_output_format(copy: Path) -> None:
+    module, row = blocks("An output format")
+    (copy / "engine/muster/output/codes.py").write_text(module)
+    reports, options = copy / "engine/muster/output/reports.py", copy / "engine/muster/commands/options.py"
+    put(reports, "from muster.output.documents", "from muster.output.codes import codes_text\n")
+    put(reports, '    "sarif": ', row)
+    options.write_text(options.read_text().replace('"gitlab", "markdown")(function)', '"gitlab", "codes")(function)'))
+    (copy / "fleet/a.yaml").write_text(cluster("a").replace("hubAcceptsClient", "hubAcceptClient"))
+    assert muster(copy, "validate", "-o", "codes").stdout == "MUS201\n"
+
+
+def test_the_places_that_are_named_are_there() -> None:
+    """`NAME` of `file`, and files of the rooms and of the tests."""
+    found = re.findall(r"`([A-Za-z_]+)` (?:of|in)\s`([\w/]+\.(?:py|json|md))`", PAGE)
+    assert len(found) >= 8
+    for name, path in found:
+        places = [place for place in (ROOT / path, ROOT / "engine/muster" / path) if place.is_file()]
+        assert places, path
+        assert name in places[0].read_text(), (name, path)
