@@ -75,6 +75,7 @@ THROUGH = {
     "commands": {
         "acts/test_commenting.py": "comment",
         "acts/test_reconcile.py": "reconcile",
+        "acts/test_tracing.py": "tracing",
         "agent/test_heartbeat.py": "heartbeat",
         "commands/test_cache.py": "disposable",
         "commands/test_claim.py": "release",

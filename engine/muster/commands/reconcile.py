@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from muster.commands.metrics import fleet_name, require_metrics
 from muster.commands.outcome import report, say
 from muster.commands.progress import working
 from muster.commands.signer import Signer, sign_once, signer_of, signer_options
+from muster.commands.tracing import wants_traces
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 from muster.model.times import format_time
@@ -25,9 +26,9 @@ from muster.model.times import format_time
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from muster.acts.metering import Meter
     from muster.acts.publish.publish import Publication
     from muster.acts.reconcile import Reconciled
+    from muster.acts.watch import Observer
     from muster.answers.listening import Ears
     from muster.answers.planfile import Planned
     from muster.engine.workers import Workers
@@ -116,24 +117,34 @@ def reconcile_once(
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     with ExitStack() as measured:
-        meter = measured.enter_context(_metered(metrics, repo)) if metrics else None
+        observers = [measured.enter_context(one) for one in _observers(metrics, repo)]
         return _reconcile(
-            repo, now, branch, remote, ears, sink_dir, state, workers, plan, signer, meter,
+            repo, now, branch, remote, ears, sink_dir, state, workers, plan, signer, observers,
             back_in_time=back_in_time, verbose=verbose,
         )  # fmt: skip
 
 
-def _metered(path: Path, repo: Path) -> "AbstractContextManager[Meter]":
-    require_metrics()
-    from muster.acts.metering import metered
+def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[Observer]]":
+    """Who measures the run."""
 
-    return metered(path, time.time, fleet_name(repo), lambda line: say(line, err=True))
+    def tell(line: str) -> None:
+        say(line, err=True)
+
+    if metrics is not None:
+        require_metrics()
+        from muster.acts.metering import metered
+
+        yield metered(metrics, time.time, fleet_name(repo), tell)
+    if wants_traces(os.environ, tell):
+        from muster.acts.tracing import traced
+
+        yield traced(fleet_name(repo))
 
 
 def _reconcile(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, ears: "Ears | None",
     sink_dir: Path | None, state: Path | None, workers: "Workers | None", plan: Path | None, signer: Signer | None,
-    meter: "Meter | None", *, back_in_time: bool, verbose: bool,
+    observers: "Sequence[Observer]", *, back_in_time: bool, verbose: bool,
 ) -> int:  # fmt: skip
     from muster.acts.landing import target_branch
     from muster.acts.pacing import told_of_waiting
@@ -180,8 +191,8 @@ def _reconcile(
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
     publication = publish(repository, done, remote, sink_dir)
-    if meter is not None:
-        meter.looked(done, publication)
+    for observer in observers:
+        observer.looked(done, publication)
     refused = sign_once(repository, authority, now, target, remote, ears or WRITER).refused if authority else ()
     proposed = propose(repository, done, target, remote)
     tidy(repository)

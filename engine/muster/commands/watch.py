@@ -13,13 +13,19 @@ import click
 
 from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
+from muster.commands.metrics import fleet_name
 from muster.commands.outcome import say
 from muster.commands.serving import Serving, serving_options
 from muster.commands.signer import signer_of, signer_options
 from muster.commands.stopping import until_stopped
+from muster.commands.tracing import wants_traces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from muster.acts.watch import Observer
     from muster.engine.workers import Workers
+    from muster.gitio.repository import Repository
 
 
 @click.command()
@@ -65,16 +71,31 @@ def command(
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     authority = signer.load(repository, options.present()) if signer else None
     stop = Event()
-    with serving.observers(repository, _say) as observers:
+    with serving.observers(repository, _say) as served, _tracers(repository) as tracers:
         watcher = Watcher(
             repository, target, remote if push else None, timedelta(seconds=interval), _say,
             clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
-            sink_dir=sink_dir, state=kept, workers=workers, authority=authority, observers=observers,
+            sink_dir=sink_dir, state=kept, workers=workers, authority=authority, observers=(*served, *tracers),
         )  # fmt: skip
         with until_stopped(stop):
             watch(watcher, stop)
     _say("stopped")
     return 0
+
+
+@contextlib.contextmanager
+def _tracers(repository: "Repository") -> "Iterator[tuple[Observer, ...]]":
+    """Who traces each look, where that is asked for."""
+    if not wants_traces(os.environ, _say):
+        yield ()
+        return
+    from muster.acts.tracing import Tracer
+
+    tracer = Tracer(fleet_name(repository.worktree or repository.git_dir))
+    try:
+        yield (tracer,)
+    finally:
+        tracer.close()
 
 
 def _say(line: str) -> None:

@@ -13,13 +13,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from signal import SIGKILL
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakSet
 
 from muster.gitio.errors import RepositoryError, complaint, explain
@@ -60,6 +61,21 @@ _LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
 _LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
 _LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
 _LAST_SECONDS: Final = 1.0  # for a process to end by itself
+
+
+#: Is there while a command runs, by its verb.
+Listener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+_LISTENER: ContextVar[Listener | None] = ContextVar("git listener", default=None)
+
+
+@contextmanager
+def commands_told_to(listener: Listener) -> Iterator[None]:
+    """Have whoever measures told of each command that this thread runs to its end while the block runs."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +146,13 @@ class Git:
         Past `limit_seconds` it is killed with all its children, and RepositoryError raised; so it is where this process
         is interrupted. A child that goes on by itself and keeps the pipes open is not waited for.
         """
+        listener = _LISTENER.get()
+        with listener(verb(arguments)) if listener is not None else contextlib.nullcontext():
+            return self._run(arguments, stdin, env, limit_seconds)
+
+    def _run(
+        self, arguments: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None, limit_seconds: float | None
+    ) -> Completed:
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
             stdout, stderr = _said(process, stdin, limit_seconds, self.stopped)
