@@ -61,6 +61,14 @@ class World:
         files = ("--ca-cert", certificate, "--ca-key", key, "--longest", "600s", "--branch", "main")
         self.run("sign", *files, at=datetime.now(UTC) - timedelta(seconds=ago))
 
+    def join(self) -> None:
+        """The agent asks, a person lets it in, and its certificate is signed and taken."""
+        self.heart.beat()
+        self.run("accept", "--clusters", "edge", "--branch", "main")
+        self.reconcile()
+        self.sign()
+        self.heart.beat()
+
     def conditions(self) -> dict[str, dict[str, str]]:
         text = self.hub.show("derived/managedclusters/edge.yaml", "main")
         return {one["type"]: one for one in yaml.safe_load(text)["status"]["conditions"]}
@@ -161,11 +169,7 @@ def test_what_is_not_signed_was_not_received(world: World) -> None:
 
 
 def test_an_adapter_signs_with_the_agents_identity(world: World) -> None:
-    world.heart.beat()
-    world.run("accept", "--clusters", "edge", "--branch", "main")
-    world.reconcile()
-    world.sign()
-    world.heart.beat()
+    world.join()
     identity, remote = str(world.path / "identity"), str(world.hub.path)
     code, _, err = world.muster(*REPORT, "--remote", remote, "--identity", str(world.path / "none"))
     assert (code, "has no certificate yet" in err) == (2, True)
@@ -181,11 +185,7 @@ def test_an_adapter_signs_with_the_agents_identity(world: World) -> None:
 
 
 def test_an_agent_that_has_lost_its_key_asks_as_a_stranger(world: World) -> None:
-    world.heart.beat()
-    world.run("accept", "--clusters", "edge", "--branch", "main")
-    world.reconcile()
-    world.sign()
-    world.heart.beat()
+    world.join()
     world.reconcile()
     assert world.verified() == ("True", "SignatureVerified")
     lost = Rotation("edge", Store(world.path / "another"), "kubernetes.io/kube-apiserver-client")

@@ -43,6 +43,15 @@ def live(living: Living, state: State, steps: int) -> Counter[str]:
     return taken
 
 
+def same(living: Living, state: State, happened: str) -> Answer:
+    """Run, from what the last run left; what it makes of it is what a run makes that looks at everything."""
+    found = answer(living.question(), state)
+    assert told(found.settled) == living.whole(), (found.looked_at, happened)
+    living.land(found.settled)
+    found.remember(state)
+    return found
+
+
 def state_in(folder: Path) -> State:
     state = open_state(folder / "kept" / "state.sqlite")
     assert state is not None
@@ -67,11 +76,7 @@ def test_of_policies_that_are_edited(tmp_path: Path) -> None:
     looked_at = list[str]()
     for number in range(14):
         what = living.chance.choice(edits)() if number > 1 else "the beginning"
-        asked = living.question()
-        found = answer(asked, state)
-        assert told(found.settled) == living.whole(), what
-        living.land(found.settled)
-        found.remember(state)
+        found = same(living, state, what)
         looked_at.append(found.looked_at)
     assert sum(text.endswith("wide") for text in looked_at[2:]) > 6, looked_at
 
@@ -84,11 +89,7 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
         happened = living.a_remote_falls_silent_or_answers()
         for happening in (living.nothing, living.heartbeats, living.time_passes, living.a_label, living.nothing):
             happened += f", {happening()}"
-            asked = living.question()
-            found = answer(asked, state)
-            assert told(found.settled) == living.whole(), (found.looked_at, happened)
-            living.land(found.settled)
-            found.remember(state)
+            found = same(living, state, happened)
             looked_at.append(found.looked_at)
     whole = [text for text in looked_at if "the whole fleet" in text]
     assert len(whole) == 3, looked_at
@@ -138,11 +139,7 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
         living.approvals_are_asked_for, silence, living.an_approval, living.heartbeats, silence, living.an_approval,
     ):  # fmt: skip
         what = happening()
-        asked = living.question()
-        found = answer(asked, state)
-        assert told(found.settled) == living.whole(), what
-        living.land(found.settled)
-        found.remember(state)
+        found = same(living, state, what)
         looked_at.append(found.looked_at)
         held.append(sum(one.wait is not None and not one.wait.approved for one in found.settled.last.fleet.held))
     assert max(held) > held[-1] > 0, held
