@@ -15,6 +15,7 @@ SOURCE = TESTS.parent / "engine/muster"
 #: Room by room: the tests, and the modules of the room that are tested through them.
 THROUGH = {
     "acts": {
+        "acts/publish/test_notify.py": "publish/chat publish/mail publish/notice_sinks",  # real receivers
         "acts/test_forecast.py": "rehearsal",  # a forecast is a rehearsal told
         "commands/test_edits.py": "accepting tainting",  # three verbs, one way of editing
         "commands/test_claim.py": "claiming",
@@ -91,6 +92,7 @@ THROUGH = {
         "packaging/test_origin.py": "init origin source_lines",  # what it lays down says where muster is installed from
     },
     "decide": {
+        "acts/publish/test_notify.py": "notifying",  # what is told of real commits
         "conformance/test_hive.py": "pools/dependencies pools/hub_version pools/rules",  # by both rulebooks
         "decide/placements/test_stage.py": (
             "placements/candidates placements/choice placements/conditions placements/contests placements/filters "
@@ -179,6 +181,7 @@ THROUGH = {
         "decide/test_because.py": "decision",
         "decide/test_approval.py": "proposals",
         "fleet/test_places.py": "ids source",
+        "gitio/test_notice_memory.py": "notices",
         "gitio/test_pulse_memory.py": "published",
         "output/test_findings.py": "finding findings",
     },

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from muster.acts.pacing import told_of_waiting
 from muster.acts.proposals import propose
+from muster.acts.publish.notify import notify_due
 from muster.acts.publish.publish import Publication, next_look, publish_due
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.answers.listening import WRITER, Ears
@@ -33,7 +34,7 @@ from muster.gitio.upkeep import tidy
 from muster.model.ids import ObjectId
 from muster.model.kinds import CSR
 from muster.model.locations import FOLDER
-from muster.model.times import format_time, second_at
+from muster.model.times import earliest, format_time, second_at
 
 if TYPE_CHECKING:
     from muster.engine.workers import Workers
@@ -132,16 +133,18 @@ class Watcher:
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
-            for line in (*publication.lines(), *(found.message for found in publication.faults)):
-                self.say(f"{format_time(done.settled.last.now)} {line}")
+            notified = notify_due(self.repository, done.settled.last, done.head, self._remote)
+            for sent in (publication, notified):
+                for line in (*sent.lines(), *(found.message for found in sent.faults)):
+                    self.say(f"{format_time(done.settled.last.now)} {line}")
             self._sign(done)
             self._propose(done)
             tidy(self.repository)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
-            self._due = self._next(done)
+            self._due = earliest(self._next(done), notified.next)
             for observer in self.observers:
                 observer.looked(done, publication)
-            if publication.failures or publication.faults:
+            if any(sent.failures or sent.faults for sent in (publication, notified)):
                 again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:

@@ -26,7 +26,12 @@ _MANY: Final = 5
 
 def advice(fleet: Ruled) -> Iterator[Finding]:
     """Yield what is suspicious in the policies, Remedies and budgets of a fleet; nothing of those that are built in."""
-    for policy in (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses):
+    for policy in (
+        *fleet.compiled.conditions,
+        *fleet.compiled.taints,
+        *fleet.compiled.pulses,
+        *fleet.compiled.notifications,
+    ):
         if _is_own(policy.source):
             yield from _targets(fleet, policy)
             yield from _unreachable(policy)

@@ -9,7 +9,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.model.finding import Finding
-from muster.model.kinds import CONDITION_POLICY, FLEET, PULSE_POLICY, TAINT_POLICY
+from muster.model.kinds import CONDITION_POLICY, FLEET, NOTIFICATION_POLICY, PULSE_POLICY, TAINT_POLICY
 from muster.model.names import did_you_mean
 from muster.model.tree import mapping_at
 
@@ -17,7 +17,7 @@ from muster.model.tree import mapping_at
 def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each policy and parameter that does not exist."""
     known: dict[str, set[str]] = {}
-    for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY), *fleet.builtin.values()):
+    for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY), *fleet.builtin.values()):
         known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
     for settings in fleet.of(FLEET):
         for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):

@@ -95,6 +95,7 @@ def command(
 
 def publish(repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None) -> "Publication":
     """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
+    from muster.acts.publish.notify import notify_due
     from muster.acts.publish.publish import publish_due
 
     pulses = len(done.settled.last.pulses)
@@ -104,8 +105,12 @@ def publish(repository: "Repository", done: "Reconciled", remote: str | None, si
     elif pulses and not publication.failures and not publication.faults:
         due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
         click.echo(f"{due} and no sink is there to take them; see muster pulses")
-    for line in publication.lines():
+    notified = notify_due(repository, done.settled.last, done.head, remote)
+    if notified.published:
+        click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
+    for line in (*publication.lines(), *notified.lines()):
         say(line, err=True)
+    publication.faults.extend(notified.faults)
     return publication
 
 

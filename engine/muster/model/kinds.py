@@ -145,6 +145,7 @@ FLEET = Kind(_MUSTER, ("v1alpha1",), "Fleet", "fleets")
 CONDITION_POLICY = Kind(_MUSTER, ("v1alpha1",), "ConditionPolicy", "conditionpolicies")
 TAINT_POLICY = Kind(_MUSTER, ("v1alpha1",), "TaintPolicy", "taintpolicies")
 PULSE_POLICY = Kind(_MUSTER, ("v1alpha1",), "PulsePolicy", "pulsepolicies")
+NOTIFICATION_POLICY = Kind(_MUSTER, ("v1alpha1",), "NotificationPolicy", "notificationpolicies")
 DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
 ADAPTER_REPORT = Kind(
     _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec"),
@@ -162,7 +163,8 @@ ALL: tuple[Kind, ...] = (
     REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
-    FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT, NODE_POOL, POLICY_TEST,
+    FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
+    NODE_POOL, POLICY_TEST,
     WAIVER, APPROVAL,
 )  # fmt: skip
 

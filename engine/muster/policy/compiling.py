@@ -16,6 +16,7 @@ from muster.policy import messages
 from muster.policy.conditions import CONDITION_POLICIES, in_reading_order
 from muster.policy.environments import Bounds
 from muster.policy.in_force import Compiled
+from muster.policy.notifications import NOTIFICATION_POLICIES
 from muster.policy.placements.compiled import CompiledPlacement, compile_placement
 from muster.policy.policies import P, PolicyKind
 from muster.policy.pulses import PULSE_POLICIES
@@ -48,8 +49,9 @@ def compile_policies(fleet: Fleet) -> Compiled:
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
     taints, pulses = tuple(policies(TAINT_POLICIES)), tuple(policies(PULSE_POLICIES))
+    notifications = tuple(policies(NOTIFICATION_POLICIES))
     remedies = tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
-    return Compiled(tuple(ordered), taints, tuple(findings), remedies, pulses=pulses)
+    return Compiled(tuple(ordered), taints, tuple(findings), remedies, pulses=pulses, notifications=notifications)
 
 
 def compile_remedies(fleet: Fleet) -> Compiled:

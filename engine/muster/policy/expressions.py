@@ -68,6 +68,10 @@ class Compiler:
         """Compile the expression at `path`, which must give an int."""
         return self._compile(path, self._that_gives(INT))
 
+    def words(self, path: At) -> cel.Program:
+        """Compile the expression at `path`, which must give a string."""
+        return self._compile(path, self._that_gives(STRING))
+
     def value(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which may give anything."""
         return self._compile(path, self.environment)

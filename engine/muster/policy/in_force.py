@@ -11,6 +11,7 @@ from muster.model.kinds import Kind
 
 if TYPE_CHECKING:
     from muster.policy.conditions import ConditionPolicy
+    from muster.policy.notifications import NotificationPolicy
     from muster.policy.placements.compiled import CompiledPlacement
     from muster.policy.pulses import PulsePolicy
     from muster.policy.remedies import Remedy
@@ -31,6 +32,7 @@ class Compiled:
     remedies: "tuple[Remedy, ...]" = ()
     placements: "Mapping[ObjectId, CompiledPlacement]" = field(default_factory=dict)
     pulses: "tuple[PulsePolicy, ...]" = ()
+    notifications: "tuple[NotificationPolicy, ...]" = ()
 
 
 NOTHING = Compiled((), (), ())

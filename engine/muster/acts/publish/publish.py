@@ -33,6 +33,7 @@ from muster.model.decision import Pulse
 from muster.model.finding import Finding
 from muster.model.published import PulseKey
 from muster.model.secrets import without_secrets
+from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
 
 #: So long a sink may keep a run waiting with what it does not take; then the rest stays due.
@@ -47,13 +48,15 @@ class Publication:
     """What came of publishing: how many pulses were `due` at the sinks, how many all their sinks have, what failed, per
     sink, and how often.
 
-    `faults` are those of muster itself: what they kept from going out is due again in the next run.
+    `faults` are those of muster itself: what they kept from going out is due again in the next run. `next`: when
+    something that waits is due.
     """
 
     due: int = 0
     published: int = 0
     failures: dict[str, list[str]] = field(default_factory=dict)
     faults: list[Finding] = field(default_factory=list)
+    next: datetime | None = None
 
     def lines(self) -> list[str]:
         """What failed, one line per sink: how often, and the first reason."""
@@ -83,7 +86,9 @@ def publish(
     wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
     if not fleet.partial:  # else there are others, which this run has not looked at
         memory.keep(fleet.objects.keys())
-    publisher = _Publisher(settings, memory, open_sink, patience, Publication(len(pulses) if settings else 0))
+    result = Publication(len(pulses) if settings else 0)
+    deliverer = Deliverer(settings, open_sink, patience, result)
+    publisher = _Publisher(deliverer, memory)
     try:
         for start in range(0, len(pulses) if settings else 0, BATCH):
             for pulse in pulses[start : start + BATCH]:
@@ -91,8 +96,8 @@ def publish(
                 publisher.publish(pulse, sorted(names & settings.keys()))
             remember(memory)
     finally:
-        publisher.close()
-    return publisher.result
+        deliverer.close()
+    return result
 
 
 def publish_due(
@@ -159,30 +164,39 @@ def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:
 
 @dataclass
 class _Publisher:
-    settings: Mapping[str, SinkSettings]
+    deliverer: "Deliverer"
     memory: PulseMemory
-    open_sink: Opener
-    patience: Patience
-    result: Publication
-    _open: dict[str, Sink] = field(default_factory=dict)
-    _given_up: dict[str, str] = field(default_factory=dict)
-    _trouble: dict[str, float] = field(default_factory=dict)
 
     def publish(self, pulse: Pulse, names: Iterable[str]) -> None:
         """Bring one pulse to its sinks."""
         key, event = PulseKey(pulse.object, pulse.policy), pulse.event["id"]
         half = self.memory.arrived.get(key)
         have = set(half.sinks) if half is not None and half.event == event else set()
-        missing = [name for name in names if name not in have and not self._deliver(name, pulse)]
+        missing = [name for name in names if name not in have and not self.deliverer.deliver(name, pulse.event)]
         if not missing:
             assert pulse.sent is not None
             self.memory.published[key] = pulse.sent
             self.memory.arrived.pop(key, None)
-            self.result.published += 1
+            self.deliverer.result.published += 1
         elif have := have | (set(names) - set(missing)):
             self.memory.arrived[key] = Arrived(event, frozenset(have))
 
-    def _deliver(self, name: str, pulse: Pulse) -> bool:
+
+@dataclass
+class Deliverer:
+    """Brings events to sinks, and notes in `result` what failed. `what` are its events, as messages call them."""
+
+    settings: Mapping[str, SinkSettings]
+    open_sink: Opener
+    patience: Patience
+    result: Publication
+    what: str = "pulses"
+    _open: dict[str, Sink] = field(default_factory=dict)
+    _given_up: dict[str, str] = field(default_factory=dict)
+    _trouble: dict[str, float] = field(default_factory=dict)
+
+    def deliver(self, name: str, event: Tree) -> bool:
+        """Bring an event to a sink; return whether it has it."""
         if name in self._given_up:
             self.result.failures[name].append(self._given_up[name])
             return False
@@ -190,7 +204,7 @@ class _Publisher:
         try:
             if name not in self._open:
                 self._open[name] = self.open_sink(self.settings[name])
-            deliver(self._open[name], self.settings[name], pulse.event, self.patience)
+            deliver(self._open[name], self.settings[name], event, self.patience)
         except DeliveryError as error:
             self._trouble[name] = self._trouble.get(name, 0.0) + self.patience.monotonic() - began
             if error.unreachable:
@@ -202,11 +216,12 @@ class _Publisher:
         except Exception as error:  # noqa: BLE001 - the boundary for sinks, as `each` is for objects
             self._given_up[name] = "muster failed on this sink"
             self.result.failures.setdefault(name, []).append(self._given_up[name])
-            self.result.faults.append(of_stage(f"publishing to sink {name!r}", error, "its pulses stay due"))
+            self.result.faults.append(of_stage(f"publishing to sink {name!r}", error, f"its {self.what} stay due"))
             return False
         return True
 
     def close(self) -> None:
+        """Close the sinks."""
         for sink in self._open.values():
             with contextlib.suppress(Exception):  # nothing is lost with a connection that cannot be closed
                 sink.close()

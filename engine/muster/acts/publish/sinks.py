@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -69,7 +70,7 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
             name=sink["name"],
             url=sink["url"],
             mode=sink.get("mode", "structured"),
-            timeout=_within(parse_duration(sink.get("timeout", "10s"))),
+            timeout=within(parse_duration(sink.get("timeout", "10s"))),
             attempts=sink.get("attempts", 4),
             backoff=min(parse_duration(sink.get("backoff", "500ms")), LONGEST_TIMEOUT),
             credentials_from=sink.get("credentialsFrom", ""),
@@ -80,7 +81,7 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
     return list(found.values())
 
 
-def _within(timeout: timedelta) -> timedelta:
+def within(timeout: timedelta) -> timedelta:
     """A time-out that a socket can have: none at all would be no attempt, and one of years is none."""
     return min(max(timeout, SHORTEST_TIMEOUT), LONGEST_TIMEOUT)
 
@@ -109,21 +110,28 @@ def address(url: str, *schemes: str) -> tuple[str, int | None]:
 
 def credentials(settings: SinkSettings, environ: Mapping[str, str]) -> str:
     """Return the sink's credentials; empty where it needs none. DeliveryError where they are not there."""
-    if not settings.credentials_from:
+    return secret(settings.credentials_from, environ)
+
+
+def secret(name: str, environ: Mapping[str, str]) -> str:
+    """Return the value of a variable, else what is in the file that the variable of that name and `_FILE` names; empty
+    for no name. DeliveryError where there is neither."""
+    if not name:
         return ""
-    if not _TRUSTED.fullmatch(settings.credentials_from):
+    if not _TRUSTED.fullmatch(name):
         raise DeliveryError("credentials come from variables whose names begin with MUSTER_SINK_", **_NEVER)
-    value = environ.get(settings.credentials_from, "")
+    value = environ.get(name, "")
+    if not value and (file := environ.get(f"{name}_FILE")):
+        try:
+            value = Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise DeliveryError(f"the file that {name}_FILE names cannot be read", **_NEVER) from error
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
         # A line break would end the header, and what follows would be one of its own.
-        text = (
-            f"the environment variable {settings.credentials_from} has a line break or another control character in it"
-        )
+        text = f"the environment variable {name} has a line break or another control character in it"
         raise DeliveryError(text, **_NEVER)
     if not value:
-        raise DeliveryError(
-            f"the environment variable {settings.credentials_from} is not set", again=False, unreachable=True
-        )
+        raise DeliveryError(f"the environment variable {name} is not set", again=False, unreachable=True)
     return value
 
 

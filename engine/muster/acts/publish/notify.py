@@ -1,0 +1,199 @@
+"""Notifications: the transitions that commits made since the last look, told to people as policies say.
+
+At least once: what is to be told is remembered (`muster.gitio.notice_memory`) before anything is sent, together with
+the commit up to which that holds. A run that is killed before that is made up for by the next one, which finds the same
+transitions with the same ids; one that is killed afterwards sends what it had sent once more, with the same id.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from muster.acts.publish.notice_sinks import NoticeSink, opener, sinks_of
+from muster.acts.publish.publish import PATIENT, Deliverer, Publication
+from muster.acts.publish.sinks import Patience
+from muster.decide.notifying import change_tree, messages
+from muster.engine.changes import object_changes
+from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.run import Run
+from muster.fleet.faults import of_stage
+from muster.gitio.apart import derived_branch, derived_tip
+from muster.gitio.changes import changed_paths
+from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.notice_memory import NoticeMemory, read_memory, remember
+from muster.gitio.objects import Objects
+from muster.gitio.open import open_commit
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.repository import Repository, is_ancestor
+from muster.model.ids import ObjectId
+from muster.model.kinds import BY_GROUP_KIND
+from muster.model.locations import FOLDER, is_derived_path
+from muster.model.notices import Message, Notice
+from muster.model.printable import printable
+from muster.model.secrets import without_secrets
+from muster.model.times import earliest, format_time
+from muster.model.tree import Tree, dig
+from muster.yamlio.loader import load_documents
+
+#: So many transitions are written out in a message; of the others it is said how many there are.
+_MOST_LINES: Final = 30
+#: Of a longer time without a look the transitions from its beginning to its end are told, and no detours.
+_MOST_COMMITS: Final = 1000
+_TYPE: Final = "dev.muster.notification.v1"
+
+
+def notify_due(
+    repository: Repository, run: Run, head: str, remote: str | None = None,
+    environ: Mapping[str, str] = os.environ, patience: Patience = PATIENT,
+) -> Publication:  # fmt: skip
+    """Tell what the commits up to `head` changed, and what waited until now. `run` decided what is there.
+
+    Nothing is told of what was before the first look. Without sinks nothing is told nor remembered. A fault of ours is
+    in the result. RepositoryError where the memory cannot be had.
+    """
+    settings = sinks_of(run.fleet.settings.spec)
+    if not settings or not head:
+        return Publication()
+    try:
+        return _notify(repository, run, head, remote, environ, patience, settings)
+    except RepositoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
+        return Publication(faults=[of_stage("telling of transitions", error, "they stay to be told")])
+
+
+def _notify(
+    repository: Repository, run: Run, head: str, remote: str | None, environ: Mapping[str, str], patience: Patience,
+    settings: Mapping[str, NoticeSink],
+) -> Publication:  # fmt: skip
+    branch = derived_branch(repository, head)
+    tip = (derived_tip(repository, branch) if branch else None) or head
+    memory = read_memory(repository, remote)
+    result = Publication()
+    if memory.upto != tip:
+        notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
+        fleet = run.fleet
+        if any(one.object not in fleet.objects for one in notices if _is_there(one)):
+            with open_commit(repository, head) as snapshot:  # this run has not looked at them
+                fleet = evaluate_snapshot(snapshot, run.now).fleet
+        told = messages(fleet, notices, memory.messages.values(), run.now)
+        memory.messages = {message.id: message for message in told if message.id not in memory.done}
+        first, memory.upto = memory.upto is None, tip
+        if (notices or first) and not _noted(repository, memory, remote, result):
+            return result  # whatever is sent now would be sent again by every run
+    deliverer = Deliverer(settings, opener(settings, environ), patience, result, "messages")
+    _send(repository, memory, remote, run, result, deliverer)
+    result.failures = {
+        name: [without_secrets(reason, environ) for reason in reasons] for name, reasons in result.failures.items()
+    }
+    return result
+
+
+def _send(
+    repository: Repository, memory: NoticeMemory, remote: str | None, run: Run, result: Publication, to: Deliverer
+) -> None:
+    due = [message for message in memory.messages.values() if message.due <= run.now]
+    result.due = len(due)
+    try:
+        for message in sorted(due, key=lambda one: (one.due, one.id)):
+            names = sorted((message.sinks or to.settings.keys()) & to.settings.keys())
+            event = event_of(message)
+            have = {name for name in names if name in message.arrived or to.deliver(name, event)}
+            if have == set(names):
+                memory.finish(message)
+                result.published += 1
+            elif not have <= message.arrived:
+                memory.messages[message.id] = replace(message, arrived=message.arrived | have)
+            else:
+                continue
+            _noted(repository, memory, remote, result)
+    finally:
+        to.close()
+    result.next = earliest(*(message.due for message in memory.messages.values() if message.due > run.now))
+
+
+def _noted(repository: Repository, memory: NoticeMemory, remote: str | None, result: Publication) -> bool:
+    if trouble := remember(repository, memory, remote):
+        result.failures.setdefault("memory", []).append(trouble)
+    return not trouble
+
+
+def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterator[Notice]:
+    """The transitions of the commits after `upto`, one after the other. Where history was rewritten, or is long, those
+    between both ends."""
+    listed = ("rev-list", "--first-parent", "--reverse", f"^{upto}", tip, "--", FOLDER)
+    known = repository.git.run("cat-file", "-e", f"{upto}^{{commit}}").status == 0
+    if not known:
+        return
+    commits = repository.git.output(*listed).decode().split() if is_ancestor(repository, upto, tip) else [tip]
+    before = upto
+    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        for commit in commits if len(commits) <= _MOST_COMMITS else [tip]:
+            yield from _of_commit(repository, objects, before, commit, now)
+            before = commit
+    finally:
+        objects.close()
+
+
+def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now: datetime) -> Iterator[Notice]:
+    for path in changed_paths(repository, old, new):
+        if not path.path.startswith(FOLDER):
+            continue
+        before, after = (_body(objects, oid, path.path) for oid in (path.old, path.new))
+        id_ = _id_of(before or after, path.path)
+        if id_ is None:
+            continue
+        for change in object_changes(id_, before, after, lambda _: ""):
+            fact = change.fact
+            yield Notice(
+                id_, fact.sort, fact.name, change.was.text if change.was else "", change.now.text if change.now else "",
+                change.note, str(change), new, now,
+            )  # fmt: skip
+
+
+def _body(objects: Objects, oid: str | None, path: str) -> Tree:
+    """A derived part; None where there is none, or none that can be read."""
+    try:
+        documents = load_documents(objects.blob(oid), path).documents if oid else ()
+    except UnreadableError:
+        return None
+    return documents[0].body if documents else None
+
+
+def _id_of(body: Tree, path: str) -> ObjectId | None:
+    """The object that a derived file is of; None where that is not its place."""
+    group, kind = str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))
+    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+    if (group, kind) not in BY_GROUP_KIND or not isinstance(name, str):
+        return None
+    id_ = ObjectId(group, kind, namespace if isinstance(namespace, str) else "", name)
+    return id_ if is_derived_path(path, id_) else None
+
+
+def _is_there(notice: Notice) -> bool:
+    """Whether the object of a transition is there after it: that nothing is derived of it any more says it is not."""
+    return bool(notice.after) or bool(notice.sort)
+
+
+def event_of(message: Message) -> Tree:
+    """Return a message as the CloudEvent that receivers of webhooks get; the same each time."""
+    shown = [printable(notice.text) for notice in message.notices[:_MOST_LINES]]
+    more = len(message.notices) - len(shown)
+    text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
+    count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
+    whose = f"{message.policy} {printable(message.key)}".rstrip()
+    return {
+        "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
+        "subject": f"{message.severity}: {whose}: {count}",
+        "time": format_time(message.due), "datacontenttype": "application/json",
+        "data": {
+            "policy": message.policy, "severity": message.severity, "group": message.key, "text": text,
+            "transitions": [
+                {"id": one.id, "commit": one.commit, "at": format_time(one.at), **change_tree(one)}
+                for one in message.notices
+            ],
+        },
+    }  # fmt: skip
