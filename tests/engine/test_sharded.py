@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.answer import Answer
 from muster.engine.executors import Executor, Here, Processes
+from muster.engine.figures import figures
 from muster.engine.question import WholeNeeded
 from muster.engine.settle import settle
 from muster.engine.shard import Answered, Shard
@@ -56,11 +58,14 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
             living.land(whole)
             continue
         assert told(found.settled) == told(whole), (found.looked_at, lived)
+        numbers = figures(Answer(whole, None, None, None, ""), None)
+        assert figures(found, None) == numbers
         living.land(found.settled)
         taken["in shards"] += 1
         state = open_state(folder / str(number) / "state")
         assert state is not None
         found.remember(state)
+        assert figures(found, state) == numbers
         asked = living.question()
         warm = answer(asked, state)
         assert told(warm.settled) == living.whole(), (warm.looked_at, lived)

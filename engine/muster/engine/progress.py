@@ -19,6 +19,7 @@ class Step(StrEnum):
     FOLLOWING = "looking at what was committed meanwhile"
     COMMITTING = "committing"
     PUSHING = "pushing"
+    PUBLISHING = "publishing pulses"
     KEEPING = "keeping what the next run need not look at"
 
 

@@ -24,6 +24,7 @@ from muster.acts.publish.sinks import (
     deliver,
     sink_settings,
 )
+from muster.engine.progress import Step, doing
 from muster.engine.run import Run
 from muster.fleet.faults import of_stage
 from muster.gitio.errors import RepositoryError
@@ -133,6 +134,7 @@ def _publish_due(
     pulses = run.fleet.pulses
     if not pulses or not sink_settings(run.fleet.settings.spec):
         return Publication()
+    doing(Step.PUBLISHING)
     memory = read_memory(repository, remote)
     fresh = [pulse for pulse in pulses if not _overtaken(pulse, memory)]
     troubles: list[str] = []
