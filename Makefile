@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest soak bench servers format clean example docs pages
+.PHONY: demo test lint types layers pytest soak bench servers format clean example docs pages release
 
 demo: $(STAMP)
 	$(BIN)/muster demo
@@ -61,6 +61,10 @@ docs: $(STAMP)
 # The documentation as a site, in build/site; a link that leads nowhere is an error. The tests make it, too.
 pages: $(STAMP)
 	$(BIN)/python -m tests.support.docs_site
+
+# Wheel, sdist, digests and provenance in dist/, of what is committed; each is installed into an empty environment and run.
+release: $(STAMP)
+	$(BIN)/python -m tests.support.release
 
 format: $(STAMP)
 	$(BIN)/ruff format .

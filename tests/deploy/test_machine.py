@@ -19,7 +19,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from tests.acts.test_walkthrough import cluster
-from tests.packaging.test_origin import SHIPPED
+from tests.packaging.conftest import SHIPPED
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.gitservers import http_backend
 

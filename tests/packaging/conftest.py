@@ -1,19 +1,40 @@
-"""The wheel, built once for all tests that install it."""
+"""muster as a repository, and the release of it, made once for all tests that install it."""
 
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.git import Repo, new_repository
+from tests.support.release import ROOT, release
+
+#: What of this checkout the distributions are made of.
+SHIPPED = ("engine", "policies", "schemas", "fleet-repo-example", "pyproject.toml", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with the build backend that is installed beside the tests."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """muster as a git repository: what is shipped of this checkout, in one commit."""
+    repo = new_repository(tmp_path_factory.mktemp("source") / "muster")
+    for name in SHIPPED:
+        path = ROOT / name
+        if path.is_dir():
+            shutil.copytree(path, repo.path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copyfile(path, repo.path / name)
+    repo.commit()
+    return repo
+
+
+@pytest.fixture(scope="session")
+def released(source: Repo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with what is released, made with the build backend that is installed beside the tests."""
     out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(out.glob("*.whl"))
+    assert len(release(source.path, out)) == 2
+    return out
+
+
+@pytest.fixture(scope="session")
+def wheel(released: Path) -> Path:
+    """The wheel of it."""
+    return next(released.glob("*.whl"))

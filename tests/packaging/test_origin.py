@@ -17,12 +17,11 @@ import yaml
 from muster.commands.origin import Origin, origin_of, public_url
 from muster.commands.source_lines import MARK, filled, hook_lines, marked, script_lines, workflow_lines
 from muster.model.tree import Tree
-from tests.packaging.conftest import ROOT
-from tests.support.git import Repo, git_environ, new_repository
+from tests.support.git import Repo, git_environ
+from tests.support.release import ROOT
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 DIGEST = "ab" * 32
-SHIPPED = ("engine", "policies", "schemas", "fleet-repo-example", "pyproject.toml", "README.md", "LICENSE")
 
 
 def installed(requirement: str, target: Path) -> Path:
@@ -64,20 +63,6 @@ def hook(fleet: Path) -> Tree:
 def valid(fleet: Path, environ: Mapping[str, str]) -> bool:
     command = [sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml"]
     return subprocess.run(command, cwd=fleet, env=environ, capture_output=True, check=False).returncode == 0
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Repo:
-    """muster as a git repository: what is shipped of this checkout, in one commit."""
-    repo = new_repository(tmp_path_factory.mktemp("source") / "muster")
-    for name in SHIPPED:
-        path = ROOT / name
-        if path.is_dir():
-            shutil.copytree(path, repo.path / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copyfile(path, repo.path / name)
-    repo.commit()
-    return repo
 
 
 @pytest.fixture(scope="module")

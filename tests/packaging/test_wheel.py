@@ -1,11 +1,11 @@
 """The wheel that is built works outside the checkout: it carries policies, schemas and the example."""
 
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 from tests.support.git import git_environ
+from tests.support.release import try_out
 
 
 def test_the_wheel_carries_its_data(wheel: Path) -> None:
@@ -27,21 +27,16 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
         assert name in names
 
 
-def test_the_installed_wheel_runs_the_demo_from_an_empty_directory(wheel: Path, tmp_path: Path) -> None:
-    environ = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environ)], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", str(environ), "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--no-compile", str(wheel)], check=True)
+def test_the_installed_wheel_runs_from_an_empty_directory(wheel: Path, tmp_path: Path) -> None:
+    environ = git_environ(tmp_path, TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    printed = try_out(wheel, tmp_path, environ)
+    assert printed.startswith("muster, version 0.")
+    assert "created fleet.yaml" in printed
+    assert printed.endswith("2 objects, no findings\n")
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = subprocess.run(
-        [environ / "bin" / "muster", "demo"],
-        cwd=empty,
-        env=git_environ(tmp_path, TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [str(tmp_path / "venv/bin/muster"), "demo"]
+    done = subprocess.run(command, cwd=empty, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 cluster Unknown" in done.stdout
     assert list(empty.iterdir()) == []
