@@ -25,21 +25,27 @@ from muster.serving.tls import server_context
 from muster.serving.tokens import Reread
 from tests.acts.test_walkthrough import cluster
 from tests.support.authority import new_authority, server_certificate
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, new_repository
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: fleet}
+spec: {derived: {branch: derived}}
+"""
 TOKEN = "a token that is long"
 
 
 class Served:
     """A watch whose looks are told, and what answers for it."""
 
-    def __init__(self, repo: Repo, access: Access, context: ssl.SSLContext | None) -> None:
+    def __init__(self, repo: Repo, access: Access, context: ssl.SSLContext | None, remote: str | None) -> None:
         self.repo, repository, said = repo, open_repository(repo.path, repo.environ), list[str]()
         self.live, self.meter, self.said = Live(repository, "fleet", None), Meter(NOW.timestamp, "fleet"), said
         self.server = LiveServer(("127.0.0.1", 0), self.live, self.meter.values, access, context)
         self.watcher = Watcher(
-            repository, "main", None, timedelta(seconds=30), said.append, clock=lambda: NOW,
+            repository, "main", remote, timedelta(seconds=0 if remote else 30), said.append, clock=lambda: NOW,
             observers=(self.live, self.meter),
         )  # fmt: skip
 
@@ -66,10 +72,12 @@ OWN = Access(hosts=frozenset(("127.0.0.1",)))
 
 
 @contextmanager
-def serving(path: Path, access: Access = OWN, context: ssl.SSLContext | None = None) -> Iterator[Served]:
+def serving(
+    path: Path, access: Access = OWN, context: ssl.SSLContext | None = None, remote: str | None = None
+) -> Iterator[Served]:
     repo = new_repository(path / "fleet")
     repo.commit({"clusters/a.yaml": cluster("a")})
-    found = Served(repo, access, context)
+    found = Served(repo, access, context, remote)
     with served(found.server, "live"):
         yield found
     assert not [line for line in found.said if "fault" in line], found.said
@@ -114,6 +122,33 @@ def test_the_page_follows_what_is_committed(tmp_path: Path) -> None:
         assert [row[0] for row in second["clusters"]] == ["a", "b"]
         assert heard == [second["commit"]]
         assert it.status(f"/data/clusters/0.js?at={first['commit']}") == 410
+
+
+def test_what_was_pushed_is_shown_where_the_local_branch_stays_behind(tmp_path: Path) -> None:
+    with serving(tmp_path, remote="origin") as it:
+        hub = clone(it.repo, tmp_path / "hub.git", "--bare")
+        it.repo.git("remote", "add", "origin", str(hub.path))
+        it.watcher.look()
+        it.repo.write("derived/managedclusters/a.yaml", "a person's edit\n")
+        person = clone(hub, tmp_path / "person")
+        person.commit({"clusters/a.yaml": cluster("a", accepts=False), "clusters/b.yaml": cluster("b")})
+        person.git("push", "--quiet", "origin", "main")
+        it.watcher.look()
+        assert any("stays behind" in line for line in it.said), it.said
+        assert fleet(it.get("/data/fleet.js")[2])["commit"] == hub.git("rev-parse", "main")
+
+
+def test_a_fleet_whose_derived_files_have_a_branch_of_their_own_is_shown_whole(tmp_path: Path) -> None:
+    with serving(tmp_path) as it:
+        it.repo.commit({"fleet.yaml": FLEET})
+        for accepts in (True, False):
+            it.repo.commit({"clusters/a.yaml": cluster("a", accepts=accepts)})
+            it.watcher.look()
+            assert it.live.news("", 20)
+            found = fleet(it.get("/data/fleet.js")[2])
+            assert found["clusters"][0][2] == ("yes" if accepts else "denied")
+            assert it.repo.git("cat-file", "-t", f"{found['commit']}:derived") == "tree"
+            it.live.news(found["commit"], 1)
 
 
 def test_events_tell_which_commit_is_there(tmp_path: Path) -> None:

@@ -83,11 +83,15 @@ class Live:
 
     def looked(self, done: "Reconciled", publication: "Publication") -> None:  # noqa: ARG002
         """There may be another commit to show."""
-        commit = done.tip or done.commit or done.settled.last.commit
-        self._good = commit is not None
-        if commit is None:
+        # Not the local branch, which may stay behind what was pushed; but where `derived/` has a branch of its own,
+        # what that and the local one are together.
+        shown = done.commit or done.settled.last.commit
+        joined = seen(self._repository, done.tip) if done.tip else None
+        if joined is not None and joined != done.tip:
+            shown = joined
+        self._good = shown is not None
+        if shown is None:
             return
-        shown = seen(self._repository, commit)
         with self._news:
             if self._last is None or self._last.commit != shown:
                 self._last = _Seen(shown, done.heard, done.settled.last.now)
