@@ -5,8 +5,10 @@ with a password."""
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 import yaml
 from jsonschema import Draft202012Validator
 
@@ -187,6 +190,52 @@ def test_what_the_pod_starts_reconciles_with_its_credentials(tmp_path: Path) -> 
         before = server.tip("main")
         started([first["command"], [MUSTER, *second["args"]]], environ, home)
         assert server.tip("main") != before
+
+
+@kustomize
+def test_what_the_deployment_starts_answers_its_probes(tmp_path: Path) -> None:
+    container = built(KUBERNETES / "deployment").spec["containers"][0]
+    (port,) = container["ports"]
+    work, token = new_repository(tmp_path / "fleet"), tmp_path / "token"
+    work.commit({"clusters/a/cluster.yaml": cluster("a")})
+    token.write_text("s3cret" * 8)
+    token.chmod(0o440)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = free.getsockname()[1]
+    address = f"127.0.0.1:{number}"
+    put = {
+        f"0.0.0.0:{port['containerPort']}": f"0.0.0.0:{number}",
+        "/run/secrets/page/token": str(token),
+        "--push": "--offline",
+    }
+    command = [MUSTER, *(put.get(word, word) for word in container["args"])]
+    asked = {container[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    with subprocess.Popen(command, env=git_environ(tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
+        try:
+            for path in sorted(asked):
+                assert eventually(f"http://{address}{path}") == 200
+            assert answer(f"http://{address}/") == 401
+        finally:
+            watching.terminate()
+    assert asked == {"/healthz", "/readyz"}
+
+
+def eventually(url: str) -> int:
+    """The status that a URL comes to answer with."""
+    for _ in range(300):
+        if (status := answer(url)) == 200:
+            break
+        time.sleep(0.1)
+    return status
+
+
+def answer(url: str) -> int:
+    """The status that a URL answers with to who calls it by a pod's address, as a kubelet does; 0 where nobody does."""
+    try:
+        return int(urllib3.request("GET", url, headers={"Host": "10.1.2.3:8080"}, retries=False, timeout=5).status)
+    except urllib3.exceptions.HTTPError:
+        return 0
 
 
 def test_the_image_is_made_of_what_muster_is_built_from() -> None:
