@@ -1,0 +1,38 @@
+"""Notifications of runs that keep what they need not look at again: one that has nothing to do sends what waits."""
+
+import json
+from pathlib import Path
+
+from tests.acts.publish.receiver import receiving
+from tests.acts.publish.test_notify import CLUSTER, FLEET, OBSERVED, POLICY
+from tests.acts.test_walkthrough import lease
+from tests.commands.conftest import Run
+from tests.support.git import new_repository
+
+
+def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    with receiving() as receiver:
+        sink = f"{{name: hook, type: webhook, url: '{receiver.url}', attempts: 1, timeout: 1s}}"
+        repo.commit({
+            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {by: self.metadata.labels.region, window: 2m}",
+            **{f"{name}.yaml": CLUSTER % (name, "eu") for name in "abc"},
+            **{f"{name}-lease.yaml": lease(name, "2026-01-01T12:00:00Z") for name in "abc"},
+            **{f"{name}-observed.yaml": OBSERVED % (name, "True", "Up") for name in "abc"},
+        })  # fmt: skip
+
+        def run(at: str) -> str:
+            code, out, err = muster("reconcile", "--repo", repo.path, "--now", f"2026-01-01T{at}Z")
+            assert (code, err) == (0, "")
+            return out
+
+        run("12:00:00")
+        repo.commit({"b-observed.yaml": OBSERVED % ("b", "False", "Down")})
+        assert "sent 1" not in run("12:00:10")
+        assert "sent 1" not in run("12:01:00")
+        assert "sent 1 notification\n" in run("12:02:10")
+        assert "sent 1" not in run("12:02:20")
+        (request,) = receiver.requests
+        event = json.loads(request.body)
+        assert event["subject"] == "warning: availability eu: 1 transition"
+        assert [one["object"] for one in event["data"]["transitions"]] == ["b"]
