@@ -8,6 +8,7 @@ import click
 
 from muster.commands import completion, options
 from muster.commands.forecast import DurationType
+from muster.commands.progress import working
 
 
 class SpanType(DurationType):
@@ -50,7 +51,8 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     except UnknownKind as error:
         raise click.UsageError(str(error)) from error
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
-    all_found = [history(repository, commit, id_, start, now) for id_ in ids]
+    with working("reading the history"):
+        all_found = [history(repository, commit, id_, start, now) for id_ in ids]
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))

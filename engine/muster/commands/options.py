@@ -140,9 +140,12 @@ class Source:
     def reading(self) -> "Reading":
         """Return it, with the agents' refs as fresh as somebody who only asks wants them."""
         from muster.answers.listening import READER
-        from muster.commands.reading import reading_of
+        from muster.commands.reading import reading_of, tell_uncommitted
 
-        return reading_of(self.repo, self.rev, worktree=self.worktree, ears=replace(READER, ask=not self.offline))
+        found = reading_of(self.repo, self.rev, worktree=self.worktree, ears=replace(READER, ask=not self.offline))
+        if not (self.rev or self.worktree):
+            tell_uncommitted(found)
+        return found
 
     def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[Reading, Run]":
         """Evaluate it, as `run_of` does."""

@@ -13,7 +13,7 @@ from muster.commands import options
 from muster.commands.disposable import open_state_of, state_path
 from muster.commands.outcome import report
 from muster.commands.progress import working
-from muster.commands.reading import Reading, reading_of, settled_of
+from muster.commands.reading import Reading, reading_of, settled_of, tell_uncommitted
 from muster.commands.supposed import Supposed, supposed_options
 from muster.gitio.errors import RepositoryError
 
@@ -65,6 +65,8 @@ def command(
         raise click.UsageError("--base compares what is committed: suppose nothing with it.")
     with working("evaluating the fleet"):
         reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
+        if not (rev or worktree or base):
+            tell_uncommitted(reading)
         instant = reading.instant(now)
         found = None if base is None else _branch(reading, base, instant.now, state, ask=not offline)
         if supposed:

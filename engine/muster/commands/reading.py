@@ -1,6 +1,7 @@
 """What commands read: a revision of the repository, or the files as they are."""
 
 import os
+import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.agentref import relay_of
+from muster.model.printable import printable
 from muster.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     from muster.engine.warm import Wanted
     from muster.engine.workers import Workers
     from muster.policy.witness import Witness
+
+
+#: What of a work tree a fleet is read from.
+_OF_FLEETS = ("*.yaml", "*.yml", "*.json", ".musterignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,22 @@ def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "W
         run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
     return run
+
+
+def tell_uncommitted(reading: Reading) -> None:
+    """Say to whoever sits at a terminal that files differ from the commit that is read, where any of a fleet's do."""
+    repository = reading.repository
+    if repository is None or repository.worktree is None or not sys.stderr.isatty():
+        return
+    done = repository.git.run(
+        "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--",
+        *_OF_FLEETS,
+    )  # fmt: skip
+    paths = [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry] if not done.status else []
+    if paths:
+        count = "a file is not as committed" if len(paths) == 1 else f"{len(paths)} files are not as committed"
+        note = f"note: {count}, such as {printable(paths[0])}; --worktree reads what is there"
+        click.echo(note, err=True)
 
 
 def settled_of(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
