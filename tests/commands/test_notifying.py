@@ -3,11 +3,32 @@
 import json
 from pathlib import Path
 
+from muster.commands.options import present
+from muster.model.times import format_time
 from tests.acts.publish.receiver import receiving
 from tests.acts.publish.test_notify import CLUSTER, FLEET, OBSERVED, POLICY
 from tests.acts.test_walkthrough import lease
 from tests.commands.conftest import Run
 from tests.support.git import new_repository
+from tests.support.patience import wait_until
+from tests.support.processes import running
+
+
+def test_a_watch_wakes_up_for_what_waits(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    with receiving() as receiver:
+        sink = f"{{name: hook, type: webhook, url: '{receiver.url}'}}"
+        now = format_time(present())
+        repo.commit({
+            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {window: 3s}", "a.yaml": CLUSTER % ("a", "eu"),
+            "lease.yaml": lease("a", now), "observed.yaml": OBSERVED % ("a", "True", "Up"),
+        })  # fmt: skip
+        with running("watch", "--repo", str(repo.path), environ=repo.environ) as watch:
+            watch.wait_for("cluster available")
+            repo.commit({"observed.yaml": OBSERVED % ("a", "False", "Down")})
+            watch.wait_for("cluster unavailable")
+            assert receiver.requests == []
+            wait_until(lambda: len(receiver.requests) == 1, lambda: str(watch.lines))
 
 
 def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: Run) -> None:

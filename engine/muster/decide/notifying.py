@@ -7,6 +7,7 @@ before anything is sent. What a policy cannot decide is told: silence would be t
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from muster import cel
 from muster.decide.conditions import guards_hold, holds
@@ -21,6 +22,10 @@ from muster.policy.notifications import NotificationPolicy
 from muster.policy.ruled import Ruled
 from muster.policy.scopes import Scopes
 
+#: So many transitions are in one message: receivers refuse what is too long.
+MOST_TOGETHER: Final = 1000
+#: So many wait at the most, some ten MB: where a sink is gone for good, the oldest messages are given up.
+MOST_WAITING: Final = 20_000
 _WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
 
 
@@ -37,11 +42,24 @@ def messages(fleet: Ruled, notices: Iterable[Notice], standing: Iterable[Message
                 continue
             fresh = _message(policy, key, notice, now)
             id_ = open_.setdefault(_group(fresh), fresh.id)
+            if id_ in found and len(found[id_].notices) >= MOST_TOGETHER:
+                id_ = open_[_group(fresh)] = fresh.id
             if id_ not in found:
                 found[id_] = fresh
             elif notice.id not in {one.id for one in found[id_].notices}:
                 found[id_] = replace(found[id_], notices=(*found[id_].notices, notice))
     return sorted(found.values(), key=lambda message: (message.due, message.id))
+
+
+def bounded(waiting: Iterable[Message]) -> frozenset[str]:
+    """Return the ids of as many of the messages, the newest, as may wait."""
+    kept, room = set[str](), MOST_WAITING
+    for message in sorted(waiting, key=lambda message: (message.due, message.id), reverse=True):
+        room -= len(message.notices)
+        if room < 0 and kept:
+            break
+        kept.add(message.id)
+    return frozenset(kept)
 
 
 def _group(message: Message) -> tuple[str, str, str]:

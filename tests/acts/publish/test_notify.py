@@ -18,6 +18,7 @@ from muster.acts.publish.notify import notify_due
 from muster.acts.publish.publish import Publication
 from muster.acts.publish.sinks import Patience
 from muster.acts.reconcile import reconcile
+from muster.decide import notifying
 from muster.gitio.notice_memory import read_memory
 from muster.gitio.repository import open_repository
 from tests.acts.publish.receiver import Receiver, receiving
@@ -271,3 +272,31 @@ def test_mails_come_with_an_id_and_without_foreign_headers(tmp_path: Path) -> No
     assert first["Subject"] == "warning: availability: 1 transition"
     assert first["Bcc"] is None
     assert "Down\\nBcc" in str(first.get_payload()).replace("=\r\n", "")
+
+
+def test_what_cannot_be_decided_is_told(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        fleet = Fleet(
+            tmp_path / "fleet", webhook(receiver), "variables: [{name: x, expression: self.metadata.labels.no}]"
+        )
+        policy = (fleet.repo.path / "policy.yaml").read_text().replace("  when: ", "  when: variables.x == 'y' && ")
+        fleet.repo.commit({"policy.yaml": policy})
+        fleet.say("False", "a")
+        assert fleet.run().published == 1
+        assert "a True>False" in told(events(receiver)[0])
+
+
+def test_much_is_cut_and_what_nobody_takes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifying, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(notifying, "MOST_WAITING", 3)
+    with receiving((500, {})) as receiver:
+        fleet = Fleet(tmp_path / "fleet", webhook(receiver))
+        fleet.say("False", "a", "b", "c")
+        assert fleet.run().due == 2
+        assert sorted(map(len, map(told, events(receiver)))) == [1, 2]
+        fleet.say("True", "a")
+        done = fleet.run(1)
+        assert done.failures["memory"] == ["1 messages that no sink took for long are given up"]
+        receiver.answers[:] = [(204, {})]
+        assert fleet.run(1).published == 2
+        assert told(events(receiver)[-1]) == ["a False>True"]

@@ -14,7 +14,7 @@ from typing import Final
 from muster.acts.publish.notice_sinks import NoticeSink, opener, sinks_of
 from muster.acts.publish.publish import PATIENT, Deliverer, Publication
 from muster.acts.publish.sinks import Patience
-from muster.decide.notifying import change_tree, messages
+from muster.decide.notifying import bounded, change_tree, messages
 from muster.engine.changes import object_changes
 from muster.engine.evaluate import evaluate_snapshot
 from muster.engine.run import Run
@@ -80,6 +80,10 @@ def _notify(
                 fleet = evaluate_snapshot(snapshot, run.now).fleet
         told = messages(fleet, notices, memory.messages.values(), run.now)
         memory.messages = {message.id: message for message in told if message.id not in memory.done}
+        if lost := [message for message in told if message.id in memory.messages.keys() - bounded(told)]:
+            result.failures["memory"] = [f"{len(lost)} messages that no sink took for long are given up"]
+            for message in lost:
+                memory.finish(message)
         first, memory.upto = memory.upto is None, tip
         if (notices or first) and not _noted(repository, memory, remote, result):
             return result  # whatever is sent now would be sent again by every run
