@@ -126,6 +126,9 @@ def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(tmp_path: P
         with opened_at(it.server.url) as page:
             expect(page.locator("#live")).to_have_text("live")
             page.get_by_role("link", name="Clusters", exact=True).click()
+            name = page.locator("th", has_text=re.compile("^Name$"))
+            name.get_by_role("button").click()
+            expect(name).to_have_attribute("aria-sort", "descending")
             page.locator("#filter").fill("-zzz")
             expect(page.locator("#count")).to_have_text("1 of 1 clusters")
             it.repo.commit({"clusters/b.yaml": cluster("b")})
@@ -133,6 +136,7 @@ def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(tmp_path: P
             expect(page.locator("#count")).to_have_text("2 of 2 clusters")
             expect(page.locator("#filter")).to_be_focused()
             expect(page.locator("#filter")).to_have_value("-zzz")
+            expect(name).to_have_attribute("aria-sort", "descending")
             page.get_by_role("link", name="b", exact=True).click()
             expect(page.locator("main")).to_contain_text("clusters/b.yaml")
             it.repo.commit({"clusters/b.yaml": cluster("b").replace("b}", "b, labels: {region: mars}}")})

@@ -4,6 +4,8 @@
 // eslint-disable-next-line no-unused-vars
 class Rows {
   static HEIGHT = 35;
+  /** How the reader wants each to be sorted, also when it is built anew. */
+  static orders = {};
 
   /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), width. `about`: what is counted. */
   constructor(columns, rows, about, changed) {
@@ -12,7 +14,7 @@ class Rows {
     this.changed = changed;
     this.all = rows.map((row) => ({ row, text: columns.map((c) => c.text(row)).join("\n").toLowerCase() }));
     this.shown = this.all;
-    this.order = { column: 0, down: false };
+    this.order = Rows.orders[about] || { column: 0, down: false };
     this.build();
   }
 
@@ -67,6 +69,7 @@ class Rows {
 
   sort(number) {
     this.order = { column: number, down: this.order.column === number && !this.order.down };
+    Rows.orders[this.about] = this.order;
     this.arrange();
     this.draw();
   }
