@@ -139,9 +139,13 @@ def test_the_install_step_installs_this_action_and_adds_only_muster(tmp_path: Pa
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copyfile(ROOT / name, source / name)
     libraries = Path(yaml.__file__).parents[1]
+    python = tmp_path / "bin/python3"  # on whose path there is no muster; the system's own may lack pip
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     environ = git_environ(
         tmp_path, RUNNER_TEMP=str(tmp_path), PYTHONPATH=str(libraries), PIP_NO_INDEX="1", PIP_NO_DEPS="1",
-        PIP_NO_BUILD_ISOLATION="0", PATH=f"{Path(sys.base_prefix) / 'bin'}:/usr/bin:/bin",
+        PIP_NO_BUILD_ISOLATION="0", PATH=f"{python.parent}:/usr/bin:/bin",
     )  # fmt: skip
     context = {"github.action_path": str(source)}
     done = run_action(ACTION, {"job": "validate"}, context, environ, cwd, lambda *_: None)
