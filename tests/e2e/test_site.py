@@ -74,6 +74,7 @@ def test_clusters_are_filtered_sorted_and_followed(page: Page) -> None:
 
 
 def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
+    expect(page.get_by_role("row", name=re.compile(r"^default \d+ disrupted, 6 allowed"))).to_be_visible()
     page.get_by_role("link", name=re.compile("unknown$")).click()
     expect(page.locator("#filter")).to_have_value("status:Unknown")
     page.go_back()

@@ -56,6 +56,7 @@ def test_what_shows_and_what_is_shown() -> None:
     assert set(site()) == {*ASSETS, "data/fleet.js", "data/placements.js", "data/clusters/0.js"}
     fleet = handed_over("data/fleet.js")
     assert {row[0] for row in fleet["clusters"]} == set(handed_over("data/clusters/0.js")) == set(fleet["details"])
+    assert [one["budget"] for one in fleet["budgets"]] == ["default"]
     assert [pool["buckets"]["claimed"] for pool in fleet["pools"]] == [2]
     assert {one["name"]: one["applied"] for one in fleet["remedies"]} == {
         "dns": [], "dns-down": ["member-us-1"], "upgrade-member-eu-1": ["member-eu-1"],

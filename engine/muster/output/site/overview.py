@@ -43,6 +43,7 @@ def overview(run: Run, title: str) -> Tree:
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
             for one in told(run.findings, run.now)
         ],
+        "budgets": [used._asdict() for used in (run.context.allowance.usage if run.context else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
         "remedies": list(_remedies(run)),

@@ -209,6 +209,16 @@ function availability(title, groups, column) {
   return muster.make("section", {}, muster.make("h3", {}, title), muster.table([column, "clusters", "share", "of them"], rows));
 }
 
+/** How much of each may still be disrupted; what is beyond it is red. */
+function budgets(used) {
+  const rows = used.map(({ budget, disrupted, allowed }) => [
+    budget,
+    muster.bar({ Unknown: Math.min(disrupted, allowed), False: Math.max(0, disrupted - allowed), "": Math.max(0, allowed - disrupted) }),
+    `${disrupted} disrupted, ${allowed} allowed`,
+  ]);
+  return muster.make("section", {}, muster.make("h3", {}, "Budgets"), muster.table(["budget", "used", "clusters"], rows));
+}
+
 const VIEWS = {
   ""() {
     const fleet = muster.data.fleet;
@@ -233,6 +243,7 @@ const VIEWS = {
         muster.make("details", { open: reasons.size < 4 },
           muster.make("summary", {}, `${plural(all.length, "effect")}: ${reason}`),
           muster.table(["object", "effect"], all.map((one) => [one.object, one.effect]))))) : null,
+      fleet.budgets.length ? budgets(fleet.budgets) : null,
       availability("By region", counted(rows, (row) => row[REGION]), "region"),
       availability("By set", counted(rows, (row) => row[SET]), "set"));
   },
