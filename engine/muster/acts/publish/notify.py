@@ -28,7 +28,7 @@ from muster.gitio.open import open_commit
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, is_ancestor
 from muster.model.ids import ObjectId
-from muster.model.kinds import BY_GROUP_KIND
+from muster.model.kinds import ALL, BY_GROUP_KIND, kind_of
 from muster.model.locations import FOLDER, is_derived_path
 from muster.model.notices import Message, Notice
 from muster.model.printable import printable
@@ -75,7 +75,9 @@ def _notify(
     if memory.upto != tip:
         notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
         fleet = run.fleet
-        if any(one.object not in fleet.objects for one in notices if _is_there(one)):
+        spoken_of = {kind for policy in fleet.compiled.notifications for kind in policy.target.kinds} or set(ALL)
+        asked = (one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of)
+        if any(id_ not in fleet.objects for id_ in asked):
             with open_commit(repository, head) as snapshot:  # this run has not looked at them
                 fleet = evaluate_snapshot(snapshot, run.now).fleet
         told = messages(fleet, notices, memory.messages.values(), run.now)
