@@ -70,6 +70,18 @@ def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(livin
     assert {path for path in others if path.startswith("derived/managedclusters")} <= files.keys()
 
 
+def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living, tmp_path: Path) -> None:
+    """Its files are what they were at the last run, which read them."""
+    living.land(living.cold())
+    path = "derived/managedclusters/c003.yaml"
+    assert living.repo.show(path, "main")
+    deadly = Processes(2, decide=partial(dying, tmp_path / "died", 1000))
+    done = answer(living.question(), None, Given(these=deadly))
+    assert [one.file for one in done.settled.findings if "WorkerLost" in one.message] == _FILES
+    assert path not in done.settled.files
+    assert not done.settled.changes
+
+
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
     done = answer(living.question(), None, Given(these=Processes(2, decide=raising)))
     assert "ZeroDivisionError" in done.looked_at

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.heard import is_report
 from muster.fleet.missed.search import Search, read_again
 from muster.fleet.reading import Reading, Suspect
+from muster.model.ids import ObjectId
 from muster.model.snapshot import Past, Skipped
 from muster.model.source import SourceFile
+from muster.model.tree import dig
 
 #: So many versions of a file are read.
 _MOST_VERSIONS = 100
@@ -37,7 +40,10 @@ def accounted_for(search: Search, past: Past | None) -> bool:
         return False
     before = past.before(search.unclear)
     if all(past.had(path, oid) and len(before[path]) == 1 for path, oid in search.unclear.items()):
-        return True  # nothing can have moved into them
+        # Nothing can have moved into them. They may have said what they hold at the last run, though: to another
+        # version of muster, or before it failed on them. What went with no file that changed is in one of them.
+        search.broken.update(_unexplained(search, past))
+        return True
     for path, versions in past.below("").items():
         if earlier := _earlier(versions, search.reading.files.get(path, "")):
             then = _held(earlier)
@@ -45,6 +51,21 @@ def accounted_for(search: Search, past: Past | None) -> bool:
                 return False
             search.broken.update(id_ for id_ in search.lost(then) if not is_report(id_))
     return True
+
+
+def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
+    """The objects that are missing although no file that held them changed."""
+    missing = [id_ for id_ in search.missing() if not is_report(id_) and not _was_proposed(search, id_)]
+    if not missing:
+        return ()
+    changed = ((path, _earlier(them, search.reading.files.get(path, ""))) for path, them in past.below("").items())
+    went = {part.id for _, versions in changed for version in versions for part in read_again(version).parts}
+    return (id_ for id_ in missing if id_ not in went)
+
+
+def _was_proposed(search: Search, id_: ObjectId) -> bool:
+    """Whether an object is a cluster that its agent alone declared, on its ref."""
+    return bool(dig(search.previous.get(id_), "metadata", "annotations", ACCEPTED_ON))
 
 
 def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
