@@ -92,7 +92,7 @@ def test_every_stage_names_rule_and_inputs() -> None:
     files = {**corpus(), ("", "further.yaml"): FURTHER.encode()}
     for later in (timedelta(0), timedelta(minutes=4), timedelta(hours=1), timedelta(days=1)):
         spoken |= grounded(fleet_of(files, NOON + later), NOON + later, files)
-    for seed in range(8):
+    for seed in (0, 2, 6):  # among them one after which clusters are silent, and one after which something is kept
         files = Mutator(corpus(), seed).broken()
         for now in (NOON, NOON + timedelta(hours=1)):
             spoken |= grounded(fleet_of(files, now), now, files)

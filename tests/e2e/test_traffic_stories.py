@@ -126,7 +126,8 @@ def test_story_2_traffic_is_removed_while_name_resolution_fails(tmp_path: Path) 
             reporter.wait_for("reported True")  # only now: else either may win
             spare = stack.enter_context(running(*detecting(here.hub, server.address, "node-2"), environ=environ))
             spare.wait_for("node-1 reports")
-            here.served_by("member1", "member2")
+            here.served_by("member1", "member2")  # as it would be without any report, too
+            wait_until(lambda: statuses_by_commit(here.hub) == ["True"])
             server.healthy = False
             here.served_by("member2")
             reporter.kill()  # the spare takes over, and nobody notices
