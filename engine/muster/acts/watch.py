@@ -44,10 +44,9 @@ if TYPE_CHECKING:
 LONGEST_SLEEP = timedelta(minutes=15)
 #: When pulses that a sink did not take are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
-#: After so long without a change a burst is over. Where they do not end, it is waited half as long as the last look
-#: took, within these bounds: two thirds of the time at the most go into looking. Changes are heard of every 0.2 s at
-#: most.
-QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.2, 0.4, 3.0
+#: After so long without a change a burst is over. Where they do not end, no longer is waited than the last look took,
+#: within these bounds: half of the time at the most goes into looking. Changes are heard of every 0.2 s at most.
+QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.3, 0.5, 3.0
 #: How often the refs are looked at where the system does not tell of changes.
 DEAF_SECONDS = 5.0
 #: When objects that did not come to rest are tried again: time alone may end it.
@@ -276,7 +275,7 @@ def watch(watcher: Watcher, stop: Event) -> None:
         for observer in watcher.observers:
             observer.rests(pause)
         if wake.wait(pause):
-            _wait_until_quiet(wake, stop, min(max(took / 2, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
+            _wait_until_quiet(wake, stop, min(max(took, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
     ears.join(timeout=2)
 
 
