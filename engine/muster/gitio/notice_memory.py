@@ -10,20 +10,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository
-from muster.gitio.rootref import RootRef, Standing, update
+from muster.gitio.rootref import RootRef, Standing, store
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_GROUP_KIND
 from muster.model.notices import Message, Notice
-from muster.model.secrets import without_secrets
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mappings_at, read_json
 
 REF = "refs/muster/notifications"
 _FILE = "notifications.json"
 _NOTE = "What muster remembers of its notifications\n"
-_ATTEMPTS = 8
 #: So many ids of what has arrived are kept: whoever decided the same beside us tells it no second time.
 _MOST_DONE = 1000
 
@@ -74,13 +71,7 @@ def remember(repository: Repository, memory: NoticeMemory, remote: str | None = 
         files = encoded(memory)
         return None if files == dict(standing.files) else files
 
-    for place in (None, remote) if remote is not None else (None,):
-        done = update(RootRef(repository, REF, place), merged, _NOTE, attempts=range(_ATTEMPTS))
-        if isinstance(done, Rejected):
-            return without_secrets(f"{place} does not take {REF}: {done.reason}")
-        if isinstance(done, Moved):
-            return without_secrets(f"{REF}{f' of {place}' if place else ''} keeps moving")
-    return ""
+    return store(repository, REF, merged, _NOTE, remote)
 
 
 def encoded(memory: NoticeMemory) -> Mapping[str, bytes]:

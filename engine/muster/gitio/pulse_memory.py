@@ -15,18 +15,15 @@ from functools import cached_property
 from pathlib import Path
 
 from muster.gitio.errors import RepositoryError
-from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.repository import Repository, open_repository, ref_tip
-from muster.gitio.rootref import RootRef, Standing, update
+from muster.gitio.rootref import RootRef, Standing, store
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
-from muster.model.secrets import without_secrets
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, read_json
 
 REF = "refs/muster/pulses"
 _MESSAGE = "What muster remembers of its pulses\n"
-_ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +117,7 @@ def remember(repository: Repository, memory: PulseMemory, remote: str | None = N
         memory.add(decoded(standing.files))
         return encoded(memory)
 
-    for place in (None, remote) if remote is not None else (None,):
-        done = update(RootRef(repository, REF, place), merged, _MESSAGE, attempts=range(_ATTEMPTS))
-        if isinstance(done, Rejected):
-            return without_secrets(f"{place} does not take {REF}: {done.reason}")
-        if isinstance(done, Moved):
-            return without_secrets(f"{REF}{f' of {place}' if place else ''} keeps moving")
-    return ""
+    return store(repository, REF, merged, _MESSAGE, remote)
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:

@@ -18,7 +18,9 @@ from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.gitio.repository import Repository, ref_tip
 from muster.gitio.trees import list_tree
+from muster.model.secrets import without_secrets
 
+_ATTEMPTS: Final = 8
 _REGULAR: Final = (b"100644", b"100755")
 
 
@@ -125,6 +127,21 @@ def update(
             break
         standing = None
     return done
+
+
+def store(
+    repository: Repository, ref: str, make: Callable[[Standing], Mapping[str, bytes] | None], message: str,
+    remote: str | None,
+) -> str:  # fmt: skip
+    """Put on a ref here, and then on that of a remote, what `make` makes of what each holds (see `update`). Return why
+    that could not be, or nothing."""
+    for place in (None, remote) if remote is not None else (None,):
+        done = update(RootRef(repository, ref, place), make, message, attempts=range(_ATTEMPTS))
+        if isinstance(done, Rejected):
+            return without_secrets(f"{place} does not take {ref}: {done.reason}")
+        if isinstance(done, Moved):
+            return without_secrets(f"{ref}{f' of {place}' if place else ''} keeps moving")
+    return ""
 
 
 def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
