@@ -18,8 +18,9 @@ from muster.engine.shard import Answered, Shard
 from muster.engine.sharded import decide_in_shards
 from muster.engine.state import open_state
 from muster.engine.warm import answer
+from muster.model.times import format_time
 from tests.check.test_waivers import waiver
-from tests.support.living import Living, told
+from tests.support.living import Living, lease, told
 
 
 class Shuffled(Here):
@@ -132,6 +133,26 @@ def test_several_effects_of_one_cluster_wait_in_the_same_order(tmp_path: Path) -
     waiting = [(entry["name"], entry["effect"]) for entry in living.whole()["held"]]  # type: ignore[attr-defined]
     assert len(waiting) == 8
     assert waiting == sorted(waiting)
+
+
+def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(tmp_path: Path) -> None:
+    """Of a Lease that two places speak of, one shard sees half; and neighbours do not speak for each other."""
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    resource, at = "{kind: ManagedCluster, name: c004}", format_time(living.now)
+    living.put("clusters/c002/report.yaml", "apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\n"
+               "metadata: {name: validation, namespace: c002}\nspec:\n"
+               f'  resource: {resource}\n  adapter: validation\n  observed_generation: 1\n  observed_time: "{at}"\n'
+               '  conditions: [{type: Applied, status: "True"}, {type: Available, status: "True"},'
+               ' {type: Health, status: "True"}]\n')  # fmt: skip
+    living.put("leases/c001-c005.yaml", f"{lease('c001', living.now)}---\n{lease('c005', living.now)}")
+    living.now += timedelta(minutes=1)
+    for name in ("c001", "c002"):
+        living.speaks(name)
+    assert live(living, tmp_path, 2, lambda _: shuffled, (1,)) == 2
+    words = figures(Answer(living.cold(), None, None, None, ""), None).words
+    ages = Counter(int(living.now.timestamp()) - second for second in words["lease"])
+    assert ages == {0: 1, 60: 7}, "the two words about c001 contradict each other"
+    assert len(words["report"]) == 1
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:

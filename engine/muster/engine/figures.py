@@ -7,23 +7,21 @@ its own, and the state what they are together.
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from muster.decide.allowance import Usage
-from muster.fleet.fleet import Fleet
-from muster.fleet.leases import renew_time
-from muster.fleet.neighbourhoods import homes
+from muster.engine.state import HOW, State
+from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, LEASE, is_cluster, kind_of
 from muster.model.times import try_time
-from muster.model.tree import Tree, dig
+from muster.model.tree import dig
 
 if TYPE_CHECKING:
     from muster.engine.answer import Answer
-    from muster.engine.state import State
 
 _PREFIX: Final = "status "
 _STATUSES: Final = frozenset(("True", "False", "Unknown"))
@@ -45,7 +43,7 @@ def figures(answer: "Answer", state: "State | None") -> Figures:
     if facts is None:  # then it has looked at the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
         usage = run.context.allowance.usage if run.context else ()
-        return Figures(clusters, usage, _words(last_words(run.fleet, ids) for ids in _by_home(run.fleet)))
+        return Figures(clusters, usage, _sorted([last_words(run.fleet, run.fleet.objects.keys())]))
     clusters = Counter({_status(name): n for name, n in facts["totals"].items() if name.startswith(_PREFIX)})
     return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
 
@@ -56,21 +54,15 @@ def _kept_words(answer: "Answer", state: "State | None") -> Mapping[str, "array[
             return state.words()
         except sqlite3.Error:
             return {}
-    if answer.rest is not None:
-        return answer.rest.words()
-    return _words([home.words for home in answer.kept.homes] if answer.kept else [])
+    known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
+    if answer.rest is not None:  # what shards said of those that were decided again counts no more
+        known.append(answer.rest.words(answer.gone or ()))
+    return _sorted(known)
 
 
-def _words(found: Iterable[Mapping[str, int]]) -> Mapping[str, "array[int]"]:
+def _sorted(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
     known = list(found)
-    return {how: array("q", sorted(one[how] for one in known if how in one)) for how in ("lease", "report")}
-
-
-def _by_home(fleet: Fleet) -> Collection[Collection[ObjectId]]:
-    found: dict[str, list[ObjectId]] = {}
-    for id_, home in homes(fleet).of.items():
-        found.setdefault(home, []).append(id_)
-    return found.values()
+    return {how: array("q", sorted(second for one in known for second in one.get(how, ()))) for how in HOW}
 
 
 def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
@@ -91,21 +83,30 @@ def _status(name: str) -> tuple[str, str]:
     return kind, status
 
 
-def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, int]:
-    """When some objects' agents were last heard of, by how: in seconds since the epoch."""
-    found: dict[str, int] = {}
-    for id_ in ids:
-        how, text = _word(id_, view.objects[id_].body) if id_ in view.objects else ("", None)
-        instant = try_time(text) if text else None
+def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
+    """When each cluster among some objects was last heard of, by how: in seconds since the epoch, sorted.
+
+    By the Lease by which the cluster is judged, and by the newest report in its namespace. That is said of a cluster
+    and not of a neighbourhood, for which clusters are neighbours may change from run to run while nobody says a word.
+    """
+    found: dict[tuple[str, str], int] = {}
+    clusters = {id_.name for id_ in ids if is_cluster(id_) and id_ in view.objects}
+    for how, cluster, text in _words(view, ids):
+        instant = try_time(text) if cluster in clusters else None
         if instant is not None:
-            found[how] = max(found.get(how, 0), int(instant.timestamp()))
-    return found
+            found[how, cluster] = max(found.get((how, cluster), 0), int(instant.timestamp()))
+    return {how: sorted(second for (by, _), second in found.items() if by == how) for how in HOW}
 
 
-def _word(id_: ObjectId, body: Tree) -> tuple[str, str | None]:
-    if LEASE.has(id_):
-        return "lease", renew_time(body)
-    if ADAPTER_REPORT.has(id_):
-        observed = dig(body, "spec", "observed_time")
-        return "report", observed if isinstance(observed, str) else None
-    return "", None
+def _words(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:
+    """How a cluster was heard of, its name, and when, as written."""
+    for id_ in ids:
+        obj = view.objects.get(id_)
+        if obj is None:
+            continue
+        if LEASE.has(id_):
+            cluster = leased_cluster(obj)
+            yield "lease", cluster, renew_time(leases_by_cluster(view).get(cluster))
+        elif ADAPTER_REPORT.has(id_):
+            observed = dig(obj.body, "spec", "observed_time")
+            yield "report", id_.namespace, observed if isinstance(observed, str) else None

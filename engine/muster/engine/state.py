@@ -28,6 +28,8 @@ from muster.model.private import is_ours
 from muster.model.tree import Tree
 
 _FORMAT: Final = 1
+#: How clusters are heard of.
+HOW: Final = ("lease", "report")
 #: What lies in it; the whole of the schema.
 _SCHEMA: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -41,16 +43,16 @@ CREATE TABLE homes (
   digest TEXT NOT NULL,         -- of the summary
   summary TEXT NOT NULL,
   totals TEXT NOT NULL,         -- what it adds to what the fleet is as a whole
-  findings TEXT,                -- NULL: none
-  leased INTEGER,               -- the second at which a cluster of it last renewed its Lease; NULL: never
-  reported INTEGER              -- the second of the last report of any adapter
+  findings TEXT                 -- NULL: none
 );
 CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
 CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
 CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
-CREATE INDEX homes_leased ON homes (leased) WHERE leased IS NOT NULL;
-CREATE INDEX homes_reported ON homes (reported) WHERE reported IS NOT NULL;
 CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
+CREATE TABLE words (            -- when each cluster of it was last heard of
+  home INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
+CREATE INDEX words_home ON words (home);
+CREATE INDEX words_second ON words (how, second, home);
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_home ON names (home);
 CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
@@ -90,7 +92,7 @@ class Home:
     summary: str
     totals: Mapping[str, int] = field(default_factory=dict)
     findings: Tree = field(default_factory=list)
-    words: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +182,12 @@ class State:
         ).fetchone()
         return row[0] if row else None
 
-    def words(self) -> "dict[str, array[int]]":
-        """When each neighbourhood was last heard of, by how (`lease`, `report`): seconds, sorted."""
-        return {
-            "lease": array("q", (n for (n,) in self._db.execute(
-                "SELECT leased FROM homes WHERE leased IS NOT NULL ORDER BY leased"))),
-            "report": array("q", (n for (n,) in self._db.execute(
-                "SELECT reported FROM homes WHERE reported IS NOT NULL ORDER BY reported"))),
-        }  # fmt: skip
+    def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
+        """When each cluster was last heard of, by how (`lease`, `report`), of every neighbourhood but these: seconds,
+        sorted."""
+        self._choose(but)
+        statement = "SELECT second FROM words WHERE how = ? AND home NOT IN (SELECT id FROM chosen) ORDER BY second"
+        return {how: array("q", (second for (second,) in self._db.execute(statement, (how,)))) for how in HOW}
 
     def whole(self) -> set[int]:
         """The neighbourhoods that have no summary."""
@@ -283,6 +283,7 @@ class State:
                 self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
                 self._db.execute("DELETE FROM names WHERE home IN (SELECT id FROM chosen)")
                 self._db.execute("DELETE FROM files WHERE home IN (SELECT id FROM chosen)")
+                self._db.execute("DELETE FROM words WHERE home IN (SELECT id FROM chosen)")
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
             values = {**facts, "version": self._version}
@@ -314,11 +315,12 @@ class State:
     def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
         """Add neighbourhoods by number; rows in the order of their keys, which a tree takes fastest."""
         self._db.executemany(
-            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
-              text_of(home.totals), text_of(home.findings) if home.findings else None,
-              home.words.get("lease"), home.words.get("report")) for number, home in homes],
+              text_of(home.totals), text_of(home.findings) if home.findings else None) for number, home in homes],
         )  # fmt: skip
+        words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
+        self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)
         names = sorted((name, number) for number, home in homes for name in home.names)
         self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
         files = sorted((file.path, file.ref, number, file.context) for number, home in homes for file in home.files)
