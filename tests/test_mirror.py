@@ -176,7 +176,7 @@ THROUGH = {
         "gitio/test_recovery.py": "journal lentindex settling treechanges",  # what is left is read by who recovers
     },
     "model": {  # types with almost no behaviour: whoever has them tests them
-        "check/test_waivers.py": "waiver",
+        "check/test_waivers.py": "groups waiver",
         "commands/test_test.py": "snapshot",
         "decide/test_because.py": "decision",
         "decide/test_approval.py": "proposals",

@@ -25,6 +25,7 @@ from muster.gitio.forges import GITLAB, forge_of, request_page, url_of
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.proposals import Branches
 from muster.gitio.repository import Repository
+from muster.model.groups import grouped
 from muster.model.kinds import APPROVAL, FLEET
 from muster.model.proposals import approval_file, proposal_branch
 from muster.model.times import format_time
@@ -110,10 +111,7 @@ def _asked(fleet: "Ruled") -> bool:
 def _wanted(held: "Sequence[Held]") -> dict[str, list["Held"]]:
     """What an Approval of each topic names: all that waits, and what was approved and has not happened yet. Topics of
     which nothing waits are left out."""
-    by_topic: dict[str, list[Held]] = {}
-    for one in held:
-        if one.wait is not None:
-            by_topic.setdefault(one.wait.topic, []).append(one)
+    by_topic = grouped((one.wait.topic, one) for one in held if one.wait is not None)
     return {
         topic: sorted(found, key=lambda one: (one.object, one.effect))[:_MOST]
         for topic, found in sorted(by_topic.items())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
+from muster.model.groups import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,5 @@ def parse_overload(line: str) -> Overload:
 
 def by_function(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
     """Return the overloads by the name of their function, each in the order of declaration."""
-    found: dict[str, list[Overload]] = {}
-    for overload in overloads:
-        found.setdefault(overload.function, []).append(overload)
+    found = grouped((overload.function, overload) for overload in overloads)
     return {name: tuple(entries) for name, entries in found.items()}

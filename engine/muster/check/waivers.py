@@ -22,6 +22,7 @@ from muster.fleet.places import finding_at
 from muster.model.codes import CODES
 from muster.model.finding import Finding
 from muster.model.findings import finding
+from muster.model.groups import grouped
 from muster.model.kinds import WAIVER
 from muster.model.names import did_you_mean
 from muster.model.tree import Tree, mappings_at
@@ -65,10 +66,8 @@ def waivers_in(findings: Iterable[Finding]) -> list[Finding]:
 
 def marked(findings: Iterable[Finding], standing: Iterable[Finding], now: datetime) -> list[Finding]:
     """Return findings, those that one of the `standing` waivers speaks of at an instant with that waiver; by place."""
-    in_force: dict[tuple[str, str], list[Waiver]] = {}
-    for one in waivers_in(standing):
-        if one.waiver is not None and not expired(one.waiver, now):
-            in_force.setdefault((one.waiver.code, one.waiver.about), []).append(one.waiver)
+    waivers = (one.waiver for one in waivers_in(standing) if one.waiver is not None)
+    in_force = grouped(((one.code, one.about), one) for one in waivers if not expired(one, now))
     return sorted({replace(one, waiver=_waiver_of(one, in_force)) for one in findings}, key=Finding.sort_key)
 
 

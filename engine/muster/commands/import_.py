@@ -12,6 +12,7 @@ from muster.commands import options
 from muster.commands.outcome import report
 from muster.commands.progress import working
 from muster.commands.reading import snapshot_of, worktree_root
+from muster.model.groups import grouped
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command(
 def _lines(done: "Import", *, dry_run: bool) -> list[str]:
     """What happened, in the user's terms, and what comes next."""
     moved = done.moved
-    imported, here = _by_kind(moved.imported), _by_kind(moved.here)
+    imported, here = (grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here))
     lines = [f"{kind}: {_names(ids)} {'would be ' if dry_run else ''}imported" for kind, ids in imported.items()]
     lines += [f"{kind}: {_names(ids)} here already, left as {_is(ids)}" for kind, ids in here.items()]
     lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.nobodys.items())]
@@ -101,13 +102,6 @@ def format_newest(done: "Import") -> str:
     from muster.model.times import format_time
 
     return format_time(done.newest) if done.newest else ""
-
-
-def _by_kind(ids: "list[ObjectId]") -> "dict[str, list[ObjectId]]":
-    found: dict[str, list[ObjectId]] = {}
-    for id_ in ids:
-        found.setdefault(id_.kind, []).append(id_)
-    return found
 
 
 def _names(ids: "list[ObjectId]") -> str:

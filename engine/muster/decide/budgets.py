@@ -21,6 +21,7 @@ from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.model.times import earliest, format_time, try_time
@@ -108,10 +109,7 @@ class _Group:
 def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
     clusters = [(obj, headline(shared, obj) == "Unknown") for obj in population(shared)]
     for budget in budgets:
-        by_domain: dict[str, list[tuple[Object, bool]]] = {}
-        for obj, silent in clusters:
-            if budget.counts(obj):
-                by_domain.setdefault(budget.domain(obj), []).append((obj, silent))
+        by_domain = grouped((budget.domain(one[0]), one) for one in clusters if budget.counts(one[0]))
         for domain, members in sorted(by_domain.items()):
             unheard = tuple(obj for obj, silent in members if silent)
             yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard)

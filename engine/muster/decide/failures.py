@@ -13,6 +13,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import expression_place
 from muster.model.finding import Finding
 from muster.model.findings import finding
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, kind_of
 from muster.model.tree import At
@@ -67,9 +68,7 @@ class Failures:
 
 def findings_of(failed: Iterable[Failed]) -> Iterator[Finding]:
     """Yield one finding per expression that failed in a stage, whatever the order in which its objects were decided."""
-    by_place: dict[tuple[ObjectId, At], list[Failed]] = {}
-    for one in failed:
-        by_place.setdefault((one.source.id, one.at), []).append(one)
+    by_place = grouped(((one.source.id, one.at), one) for one in failed)
     for (_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
         first = min(found, key=lambda one: (ALL.index(kind_of(one.object)), one.object))
         place, excerpt = expression_place(first.source.parts, at, first.error.offset or 0)

@@ -17,6 +17,7 @@ from muster.decide.context import Context
 from muster.decide.removals import EFFECT
 from muster.fleet.view import View
 from muster.model.decision import Decision, Held, Path
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
@@ -29,10 +30,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
     """Decide `status.muster.held` of every object with held effects."""
     kept = list(_kept(view, context.allowance.approvals, now))
     yield from kept
-    by_object: dict[ObjectId, list[Held]] = {}
-    for held in (*view.held, *kept):
-        by_object.setdefault(held.object, []).append(held)
-    for id_, found in sorted(by_object.items()):
+    for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
         entries = sorted({(held.effect, held.because.rule, _since(held)) for held in found})
         value: Tree = [
             {"effect": effect, "heldBy": rule, **({"since": since} if since else {})} for effect, rule, since in entries

@@ -6,7 +6,7 @@ its namespace, add-ons before works as upstream removes them, and is True when n
 theirs to remove.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
@@ -14,6 +14,7 @@ from muster.decide.transitions import condition
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Input
+from muster.model.groups import grouped
 from muster.model.kinds import MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, Kind
 from muster.model.tree import dig
 
@@ -26,7 +27,7 @@ _BECAUSE = Because("removal", (Input(("metadata", "deletionTimestamp")),), "what
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     """Decide the condition of every cluster that is marked for deletion."""
     going = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
-    left = {kind: _by_namespace(view, kind) for kind in _RESOURCES} if going else {}
+    left = {kind: grouped((obj.id.namespace, obj) for obj in view.of(kind)) for kind in _RESOURCES} if going else {}
     for obj in going:
         kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
         if kind is None:
@@ -36,13 +37,6 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
         before = view.conditions_before(obj.id).get(DELETING)
         decided = condition(before, status=status, reason=reason, message=message, now=now)
         yield Decision(obj.id, ("status", "conditions", (DELETING,)), decided, _BECAUSE)
-
-
-def _by_namespace(view: View, kind: Kind) -> Mapping[str, list[Object]]:
-    found: dict[str, list[Object]] = {}
-    for obj in view.of(kind):
-        found.setdefault(obj.id.namespace, []).append(obj)
-    return found
 
 
 def _remaining(kind: Kind, objects: list[Object]) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from muster.decide.approval import HELD_BY
 from muster.decide.taint_keys import taint_key, taint_text
+from muster.model.groups import grouped
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
@@ -90,9 +91,8 @@ def _generation(body: Tree) -> Iterator[Fact]:
 
 def _remedies(body: Tree) -> Iterator[Fact]:
     """Remedy actions, each with the Remedies that ask for it."""
-    names: dict[str, list[str]] = {}
-    for entry in mappings_at(body, "status", "muster", "remedies"):
-        names.setdefault(str(entry.get("action")), []).append(str(entry.get("remedy")))
+    entries = mappings_at(body, "status", "muster", "remedies")
+    names = grouped((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
     for action, found in names.items():
         yield Fact("remedy", action, "applied", ", ".join(found), word="applied", gone="lifted", counted="remedy")
 

@@ -15,6 +15,7 @@ from muster.gitio.errors import RepositoryError
 from muster.gitio.paths import IGNORE_FILE, is_data
 from muster.gitio.repository import Repository
 from muster.gitio.snapshot import CommitSnapshot
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
 from muster.model.published import Memory
@@ -254,10 +255,10 @@ def default_home(id_: ObjectId) -> str:
 
 def published_entries(memory: Memory) -> list[Tree]:
     """What is remembered of pulses, by object."""
-    by_object: dict[ObjectId, list[Tree]] = {}
-    for key, sent in sorted(memory.items()):
-        entry: Tree = [key.policy, sent.generation, format_time(sent.time), sent.count]
-        by_object.setdefault(key.object, []).append(entry)
+    by_object = grouped(
+        (key.object, [key.policy, sent.generation, format_time(sent.time), sent.count])
+        for key, sent in sorted(memory.items())
+    )
     return [[list(id_), *entries] for id_, entries in by_object.items()]
 
 

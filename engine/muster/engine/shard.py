@@ -37,6 +37,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import hear
 from muster.model.decision import Pulse
 from muster.model.finding import Finding
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.model.published import Memory
@@ -265,10 +266,7 @@ _T = TypeVar("_T", Change, Pulse)
 
 
 def _by_home(found: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
-    grouped: dict[str, list[_T]] = {}
-    for one in found:
-        grouped.setdefault(of[one.object], []).append(one)
-    return {home: tuple(some) for home, some in grouped.items()}
+    return {home: tuple(some) for home, some in grouped((of[one.object], one) for one in found).items()}
 
 
 def number_of(id_: ObjectId) -> int:

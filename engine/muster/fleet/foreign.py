@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from muster.fleet.objects import Object
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.source import Layer, Part, SourceFile
 from muster.model.tree import Tree, dig, mapping_at
@@ -68,10 +69,7 @@ def _named(source: SourceFile, index: int, line: int, item: int | None, body: Tr
 
 def by_kind(found: Iterable[Foreign]) -> ByKind:
     """Group foreign objects by what they are."""
-    grouped: dict[tuple[str, str], list[Foreign]] = {}
-    for one in found:
-        grouped.setdefault((one.id.group, one.id.kind), []).append(one)
-    return {kind: tuple(objects) for kind, objects in grouped.items()}
+    return {kind: tuple(same) for kind, same in grouped(((one.id.group, one.id.kind), one) for one in found).items()}
 
 
 class Opener:

@@ -9,6 +9,7 @@ from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTER_DEPLOYMENT, PLACEMENT_DECISION, kind_of
 from muster.model.locations import derived_path
@@ -119,10 +120,7 @@ def _free(candidates: Iterable[str], taken: Iterable[str], obstacle: Obstacle) -
 
 def _alone(fleet: Fleet) -> Mapping[str, ObjectId]:
     """The files that hold one document, by path, and whose it is."""
-    found: dict[str, list[Part]] = {}
-    for obj in fleet.objects.values():
-        for part in obj.parts:
-            found.setdefault(part.source.label, []).append(part)
+    found = grouped((part.source.label, part) for obj in fleet.objects.values() for part in obj.parts)
     return {path: parts[0].id for path, parts in found.items() if len(parts) == 1 and not parts[0].source.ref}
 
 

@@ -14,6 +14,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object
 from muster.model.agentref import cluster_of
+from muster.model.groups import grouped
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.tree import Tree, dig
 
@@ -104,10 +105,9 @@ def _decode(text: str) -> Decoded:
         raise ValueError("it is not PEM")
     type_, _, der = pem.unarmor(data)
     subject = CertificationRequest.load(der, strict=True)["certification_request_info"]["subject"]
-    names: dict[str, list[str]] = {}
-    for relative in subject.chosen:
-        for part in relative:
-            names.setdefault(part["type"].native, []).append(str(part["value"].native))
+    names = grouped(
+        (part["type"].native, str(part["value"].native)) for relative in subject.chosen for part in relative
+    )
     common = names.get("common_name", [""])
     return {
         "pemType": str(type_),

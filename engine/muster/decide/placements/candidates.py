@@ -16,6 +16,7 @@ from muster.fleet.acceptance import is_accepted
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING
 from muster.model.times import try_time
@@ -90,10 +91,8 @@ class Candidates:
     @cached_property
     def bindings(self) -> Mapping[str, tuple[str, ...]]:
         """The sets that each namespace is bound to and that exist, by namespace."""
-        found: dict[str, list[str]] = {}
-        for obj in self.fleet.of(MANAGED_CLUSTER_SET_BINDING):
-            if (name := obj.spec["clusterSet"]) in self.sets:
-                found.setdefault(obj.id.namespace, []).append(name)
+        named = ((obj.id.namespace, obj.spec["clusterSet"]) for obj in self.fleet.of(MANAGED_CLUSTER_SET_BINDING))
+        found = grouped((namespace, name) for namespace, name in named if name in self.sets)
         return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
 
     @cached_property

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from muster.decide.placements.candidates import Candidates
 from muster.decide.placements.standing import Shard
+from muster.model.groups import grouped
 from muster.model.tree import Tree
 from muster.policy.placements.spec import PlacementSpec
 
@@ -45,9 +46,6 @@ def _chunks(names: Sequence[str], length: int) -> Iterator[Sequence[str]]:
 
 def group_status(shards: Iterable[Shard]) -> list[Tree]:
     """Return `status.decisionGroups` of a Placement."""
-    by_index: dict[int, list[Shard]] = {}
-    for shard in shards:
-        by_index.setdefault(shard.index, []).append(shard)
     return [
         {
             "decisionGroupIndex": index,
@@ -55,5 +53,5 @@ def group_status(shards: Iterable[Shard]) -> list[Tree]:
             "decisions": [shard.name for shard in members],
             "clusterCount": sum(len(shard.clusters) for shard in members),
         }
-        for index, members in sorted(by_index.items())
+        for index, members in sorted(grouped((shard.index, shard) for shard in shards).items())
     ]

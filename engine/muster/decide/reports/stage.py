@@ -27,6 +27,7 @@ from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input
 from muster.model.finding import Finding
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, TARGETS
 from muster.model.source import Part
@@ -77,14 +78,13 @@ class Reports:
 
 def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
     """The sound reports by object and adapter, the newest first; of equals the first by name."""
-    grouped: dict[tuple[ObjectId, str], list[Object]] = {}
-    for obj in view.of(ADAPTER_REPORT):
-        key = (target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"]))
-        grouped.setdefault(key, []).append(obj)
-    for objects in grouped.values():
+    found = grouped(
+        ((target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"])), obj) for obj in view.of(ADAPTER_REPORT)
+    )
+    for objects in found.values():
         if len(objects) > 1:
             objects.sort(key=_newness, reverse=True)
-    return grouped
+    return found
 
 
 def _newness(obj: Object) -> tuple[int, datetime]:

@@ -10,6 +10,7 @@ from muster.fleet.heard import is_report
 from muster.fleet.reading import Reading
 from muster.fleet.sets import BUILT_IN
 from muster.model.finding import Finding, Severity
+from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     CLUSTER_DEPLOYMENT,
@@ -53,7 +54,7 @@ class Search:
     @cached_property
     def current(self) -> dict[ObjectId, list[Tree]]:
         """What sound inputs say of each object."""
-        return dict(_bodies(self.reading.parts))
+        return grouped((part.id, part.body) for part in self.reading.parts if part.layer is Layer.INPUT)
 
     def missing(self) -> list[ObjectId]:
         """The objects of the last run that nothing accounts for so far."""
@@ -110,14 +111,6 @@ def _mentioned(previous: Mapping[ObjectId, Tree]) -> Iterator[ObjectId]:
         for entry in mappings_at(body, "status", "muster", "remedies"):
             if isinstance(name := entry.get("remedy"), str):
                 yield REMEDY.id(name)
-
-
-def _bodies(parts: Iterable[Part]) -> Iterator[tuple[ObjectId, list[Tree]]]:
-    bodies: dict[ObjectId, list[Tree]] = {}
-    for part in parts:
-        if part.layer is Layer.INPUT:
-            bodies.setdefault(part.id, []).append(part.body)
-    yield from bodies.items()
 
 
 def _is_covered(old: Tree, bodies: Iterable[Tree]) -> bool:

@@ -1,0 +1,15 @@
+"""Grouping: values by their keys."""
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+
+
+def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
+    """Return the values of each key in the order in which they come, as the keys are in that of their first values."""
+    found: dict[_K, list[_V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
