@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.gitio.agentsettings import AgentSettings
-from muster.gitio.entries import LINK, SUBMODULE, describe_link
+from muster.gitio.entries import LINK, SUBMODULE, describe_link, obstacle_to
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
@@ -257,31 +257,18 @@ class AgentFiles:
         return (one for one in (*sized, *elsewhere) if one.ref not in over)
 
     def _readable(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
+        """Yield the data files; report what only looks like one."""
         for one in found:
-            if not self._is_candidate(one):
+            if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
                 continue
-            path = one.path.decode()
-            if one.size is None:
-                self._skipped.append(Skipped(path, "unreadable", f"the repository has lost object {one.oid}", one.ref))
-            elif one.size > MAX_BLOB_BYTES:
-                detail = f"{one.size} bytes, more than {MAX_BLOB_BYTES}"
-                self._skipped.append(Skipped(path, "too-large", detail, one.ref))
-            else:
+            path, fault = decode(one.path)
+            obstacle = (fault, "") if fault else obstacle_to(one.mode, one.oid, one.size)
+            if obstacle is None:
                 yield one
-
-    def _is_candidate(self, one: "_Found") -> bool:
-        """Tell whether it is a data file; report what only looks like one."""
-        if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
-            return False
-        path, fault = decode(one.path)
-        detail = ""
-        if not fault and one.mode == LINK:
-            fault, detail = "symlink", self._link(path, one.oid)
-        elif not fault and one.mode == SUBMODULE:
-            fault, detail = "submodule", one.oid
-        if fault:
-            self._skipped.append(Skipped(path, fault, detail, one.ref))
-        return not fault
+            else:
+                reason, detail = obstacle
+                detail = self._link(path, one.oid) if reason == "symlink" else detail
+                self._skipped.append(Skipped(path, reason, detail, one.ref))
 
     def _link(self, path: str, oid: str) -> str:
         try:

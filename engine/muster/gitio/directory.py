@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.closed import closed_git
-from muster.gitio.entries import describe_link
+from muster.gitio.entries import describe_link, obstacle_to
 from muster.gitio.errors import RepositoryError
 from muster.gitio.history import History, history_of
 from muster.gitio.ids import object_id
@@ -161,10 +161,8 @@ class DirectorySnapshot(Snapshot):
         if oid is None or not is_data(raw):
             return
         (size,) = self._objects.sizes((oid,))
-        if size is None:
-            self._skip(path, "unreadable", f"the repository has lost object {oid}")
-        elif size > MAX_BLOB_BYTES:
-            self._skip(path, "too-large", f"{size} bytes, more than {MAX_BLOB_BYTES}")
+        if (obstacle := obstacle_to(_REGULAR[0], oid, size)) is not None:
+            self._skip(path, *obstacle)
         else:
             yield SourceFile(path, oid, partial(self._objects.blob, oid))
 

@@ -58,10 +58,10 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
     for entry in kept:
         path, fault = decode(entry.path)
         if path in ignored or (entry.path == _IGNORE_PATH and not fault):
-            if is_data(entry.path) and not fault and _obstacle(entry) is None:
+            if is_data(entry.path) and not fault and obstacle_to(entry.mode, entry.oid, entry.size) is None:
                 named.append((path, entry.oid))
             continue
-        obstacle = (fault, "") if fault else _obstacle(entry)
+        obstacle = (fault, "") if fault else obstacle_to(entry.mode, entry.oid, entry.size)
         if obstacle is None:
             chosen.append((path, entry.oid))
         elif obstacle[0] == "symlink":
@@ -88,16 +88,16 @@ def matters(entry: Entry) -> bool:
     return is_data(entry.path) or entry.mode in (LINK, SUBMODULE) or entry.path == _IGNORE_PATH
 
 
-def _obstacle(entry: Entry) -> tuple[str, str] | None:
-    """Return the reason and detail of why the entry cannot be read; None where it can."""
-    if entry.mode == LINK:
+def obstacle_to(mode: bytes, oid: str, size: int | None) -> tuple[str, str] | None:
+    """Return the reason and detail of why an entry cannot be read; None where it can. `size`: as `Entry` has it."""
+    if mode == LINK:
         return ("symlink", "")
-    if entry.mode == SUBMODULE:
-        return ("submodule", entry.oid)
-    if entry.size is None:
-        return ("unreadable", f"the repository has lost object {entry.oid}")
-    if entry.size > MAX_BLOB_BYTES:
-        return ("too-large", f"{entry.size} bytes, more than {MAX_BLOB_BYTES}")
+    if mode == SUBMODULE:
+        return ("submodule", oid)
+    if size is None:
+        return ("unreadable", f"the repository has lost object {oid}")
+    if size > MAX_BLOB_BYTES:
+        return ("too-large", f"{size} bytes, more than {MAX_BLOB_BYTES}")
     return None
 
 
