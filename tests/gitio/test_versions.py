@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import open_repository
 from muster.gitio.versions import Versions
 from tests.support.git import Repo, new_repository
@@ -23,7 +22,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def versions(repo: Repo, since: str, paths: Iterable[str]) -> dict[str, list[bytes]]:
     repository = open_repository(repo.path, repo.environ)
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    objects = Objects(repository.git)
     found = Versions(repository, objects, since, repo.tip()).of(paths)
     return {path: [objects.blob(oid) for oid in ids] for path, ids in found.items()}
 

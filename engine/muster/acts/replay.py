@@ -6,6 +6,7 @@ would have said. Runs that had nothing to commit left no trace and are not made 
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -21,7 +22,6 @@ from muster.gitio.changes import changed_paths
 from muster.gitio.hearing import Heard
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
@@ -67,16 +67,13 @@ def replay(
         trial.suppose({("", path): _content(repository, policies, path) for path in fixed})
         fixed.update(path for _, path in _put(trial, files or {}))
         found, at, heard = _Found(), start, True
-        objects = Objects(trial.repository.git, max_bytes=MAX_BLOB_BYTES)  # which also reads those that it borrows
-        try:
+        with closing(Objects(trial.repository.git)) as objects:  # which also reads those that it borrows
             for run in runs:
                 trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
                 settled = trial.step(run.now)
                 heard = heard and not settled.first.fleet.unheard
                 found.look(trial, objects, run)
                 at = run.commit
-        finally:
-            objects.close()
     return Replayed(len(runs), found.all, unheard=not heard)
 
 

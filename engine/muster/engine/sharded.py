@@ -9,6 +9,7 @@ Where a fleet has something that no part of it can be decided with (`WholeNeeded
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import cached_property
@@ -37,7 +38,6 @@ from muster.fleet.settings import Settings
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.history import History
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.model.kinds import FLEET, TARGETS
 from muster.model.locations import FOLDER
 from muster.model.published import Memory, Published, PulseKey
@@ -70,20 +70,16 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     found = executor(len(listed))
     if found is None:
         raise WholeNeeded("")
-    objects = Objects(question.repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
-        with found:
-            run = _Sharded(question, aside, objects, found, files)
-            for _ in range(_MOST_ROUNDS):
-                try:
-                    run.cut_up(listed or _listing(question)[0])
-                    listed = []
-                    return run.answer(why)
-                except _Anew:
-                    continue
-            raise WholeNeeded("what all share does not come to rest")
-    finally:
-        objects.close()
+    with closing(Objects(question.repository.git)) as objects, found:
+        run = _Sharded(question, aside, objects, found, files)
+        for _ in range(_MOST_ROUNDS):
+            try:
+                run.cut_up(listed or _listing(question)[0])
+                listed = []
+                return run.answer(why)
+            except _Anew:
+                continue
+        raise WholeNeeded("what all share does not come to rest")
 
 
 def _listing(question: Question) -> tuple[list[Listed], frozenset[str]]:

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,7 +20,7 @@ from muster.gitio.agentsettings import AgentSettings
 from muster.gitio.entries import LINK, SUBMODULE, describe_link, obstacle_to
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
-from muster.gitio.paths import MAX_BLOB_BYTES, decode, is_data, printable
+from muster.gitio.paths import decode, is_data, printable
 from muster.gitio.refusals import Refusal, refusals
 from muster.gitio.relayed import COMMIT, relayed_clusters
 from muster.gitio.repository import Repository, common_directory
@@ -307,12 +308,9 @@ def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str,
     cluster when it was heard."""
     if not refs:
         return {}
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     names = [f"{ref.commit}:{COMMIT}" if relay_of(ref.name) else ref.commit for ref in refs]
-    try:
+    with closing(Objects(repository.git)) as objects:
         answers = list(objects.read(names))
-    finally:
-        objects.close()
     dates = {}
     for ref, answer in zip(refs, answers, strict=True):
         found = None if isinstance(answer, UnreadableError) else _COMMIT_DATE.search(answer.content)

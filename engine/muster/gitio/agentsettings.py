@@ -8,12 +8,12 @@ then is told by its evaluation.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.model.agentref import FROM, Mandate, remote_of
 from muster.model.kinds import FLEET
@@ -106,11 +106,8 @@ def _agents(repository: Repository, revision: str) -> dict[str, Tree]:
 
 
 def _fleets(repository: Repository, names: Sequence[str]) -> Iterator[Tree]:
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
+    with closing(Objects(repository.git)) as objects:
         answers = list(objects.read(names))
-    finally:
-        objects.close()
     for answer in answers:
         if isinstance(answer, UnreadableError):
             continue

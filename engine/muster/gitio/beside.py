@@ -9,7 +9,6 @@ from muster.gitio.changes import PathChange
 from muster.gitio.directory import DirectorySnapshot, Listing
 from muster.gitio.hearing import Heard
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository
 from muster.model.snapshot import Agents, Over, Skipped, Snapshot
 from muster.model.source import SourceFile
@@ -21,7 +20,7 @@ class BesideAgents(Over):
     def __init__(self, below: Snapshot, repository: Repository, heard: Heard) -> None:
         """Lay the agent refs of `repository` that were `heard` beside `below`."""
         self.below, self._heard = below, heard
-        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._objects = Objects(repository.git)
         self._skipped: tuple[Skipped, ...] = ()
 
     @property

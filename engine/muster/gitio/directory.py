@@ -66,7 +66,7 @@ class DirectorySnapshot(Snapshot):
         self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
         self._git = git or closed_git(path, environ)
-        self._objects = Objects(self._git, max_bytes=MAX_BLOB_BYTES)
+        self._objects = Objects(self._git)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
         self._stored: Stored | None = None

@@ -5,6 +5,7 @@ file are looked into.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -13,7 +14,6 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.history import SOURCE
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, cut_off_at
 from muster.model.times import try_time
 
@@ -47,8 +47,8 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
     """Yield the versions of a file, which lay at one of these paths at a time, the oldest first."""
     named = [f":(top,literal){path}" for path in paths]
     words = iter(repository.git.output(*_LOG, commit, "--", *named).split(b"\0"))
-    objects, cut_off = Objects(repository.git, max_bytes=MAX_BLOB_BYTES), cut_off_at(repository)
-    try:
+    cut_off = cut_off_at(repository)
+    with closing(Objects(repository.git)) as objects:
         header, oid = b"", b""
         for word in words:
             text = word.removeprefix(b"\n")
@@ -63,8 +63,6 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
                     oid = changed
         if header:
             yield _version(objects, header, oid, cut_off)
-    finally:
-        objects.close()
 
 
 def _version(objects: Objects, header: bytes, oid: bytes, cut_off: frozenset[str]) -> Version:

@@ -14,7 +14,6 @@ from typing import Final
 from muster.gitio.entries import Entry, choose
 from muster.gitio.errors import RepositoryError
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, is_ancestor
 from muster.gitio.trees import list_tree
 from muster.gitio.versions import Versions
@@ -47,7 +46,7 @@ class History:
     def __init__(self, repository: Repository, head: str, *, uncommitted: bool = False) -> None:
         """Look back from `head`, a full id. `uncommitted`: what is evaluated lies on top of it, so it counts too."""
         self._repository, self._head, self._uncommitted = repository, head, uncommitted
-        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._objects = Objects(repository.git)
 
     @property
     def commit(self) -> str:

@@ -16,6 +16,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -24,7 +25,6 @@ from typing import TYPE_CHECKING, Final
 from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.relayed import agents_commits
 from muster.gitio.repository import Repository
 from muster.identity.errors import IdentityError, require_library
@@ -153,13 +153,10 @@ def _date(text: bytes) -> datetime | None:
 def _texts(repository: Repository, commits: set[str]) -> dict[str, bytes]:
     """The commits by their ids, and what agents committed by the folders of relays; what is neither is left out."""
     ordered = sorted(commits)
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
+    with closing(Objects(repository.git)) as objects:
         answers = zip(ordered, list(objects.read(ordered)), strict=True)
         found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
         relayed = agents_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
-    finally:
-        objects.close()
     return {oid: content for oid, kind, content in found if kind == "commit"} | relayed
 
 

@@ -9,7 +9,7 @@ from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.entries import Entry, choose, matters
 from muster.gitio.history import History, history_of
 from muster.gitio.objects import Objects
-from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, printable
+from muster.gitio.paths import IGNORE_FILE, printable
 from muster.gitio.repository import Repository
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import SourceFile
@@ -33,7 +33,7 @@ class IndexSnapshot(Snapshot):
         """Read what is staged in `repository`; of the paths `only`, where not all are looked at."""
         self._repository = repository
         self._only = None if only is None else {os.fsencode(path) for path in (*only, IGNORE_FILE)}
-        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._objects = Objects(repository.git)
 
     @cached_property
     def past(self) -> History | None:

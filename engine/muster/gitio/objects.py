@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from muster.gitio.errors import UnreadableError, complaint
+from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.process import Complaints, Git, reap
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class GitObject(NamedTuple):
 class Objects:
     """A repository's objects. Thread-safe; after a fork the child starts processes of its own."""
 
-    def __init__(self, git: Git, *, max_bytes: int) -> None:
+    def __init__(self, git: Git, *, max_bytes: int = MAX_BLOB_BYTES) -> None:
         """Read through `git`; objects larger than `max_bytes` count as unreadable."""
         self._contents = _Batch(git, "--batch", max_bytes)
         self._sizes = _Batch(git, "--batch-check", max_bytes)

@@ -7,7 +7,7 @@ when it was heard, and whatever was signed. The two digits are of a hash of the 
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -72,13 +72,10 @@ def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
 
 
 def _read(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
-    objects = Objects(repository.git, max_bytes=_MAX_TREE_BYTES)
-    try:
+    with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
         (root,) = objects.read([f"{commit}^{{tree}}"])
         shards = [oid for _, oid in _folders(root, len(commit))]
         found = [entry for answer in objects.read(shards) for entry in _folders(answer, len(commit))]
-    finally:
-        objects.close()
     return tuple((name, oid) for name, oid in found if is_cluster_name(name))
 
 

@@ -6,6 +6,7 @@ compares and swaps, locally or on a remote, so that two writers never undo each 
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -14,7 +15,6 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.importing import build_commit
 from muster.gitio.objects import Objects
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
-from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.gitio.repository import Repository, ref_tip
 from muster.gitio.trees import list_tree
@@ -147,13 +147,9 @@ def store(
 def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
     """Return the plain files of a commit, or a tree, that can be read."""
     entries = [entry for entry in list_tree(repository, commit) if entry.mode in _REGULAR]
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
+    with closing(Objects(repository.git)) as objects:
         answers = list(objects.read([entry.oid for entry in entries]))
-    finally:
-        objects.close()
-    found = {}
-    for entry, answer in zip(entries, answers, strict=True):
-        if not isinstance(answer, UnreadableError):
-            found[os.fsdecode(entry.path)] = answer.content
-    return found
+    return {
+        os.fsdecode(entry.path): answer.content
+        for entry, answer in zip(entries, answers, strict=True) if not isinstance(answer, UnreadableError)
+    }  # fmt: skip

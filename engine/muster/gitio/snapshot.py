@@ -8,7 +8,7 @@ from muster.gitio.authors import CommitAuthors
 from muster.gitio.entries import choose
 from muster.gitio.history import History
 from muster.gitio.objects import Objects
-from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES
+from muster.gitio.paths import IGNORE_FILE
 from muster.gitio.repository import Repository
 from muster.gitio.trees import find_entries, list_tree
 from muster.model.snapshot import Agents, Skipped, Snapshot
@@ -48,7 +48,7 @@ class CommitSnapshot(Snapshot):
         self._agent_refs = agent_refs
         self._only = None if only is None else {*only, IGNORE_FILE}
         self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
-        self._objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._objects = Objects(repository.git)
 
     @cached_property
     def past(self) -> History:
