@@ -22,7 +22,7 @@ from muster.gitio.changes import changed_paths
 from muster.gitio.hearing import Heard
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, blob_at
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -64,7 +64,7 @@ def replay(
     runs = list(_runs(repository, start, end))
     with rehearsal(repository, start, _NOBODY) as trial:
         fixed = _policies(repository, (start, end, policies))
-        trial.suppose({("", path): _content(repository, policies, path) for path in fixed})
+        trial.suppose({("", path): blob_at(repository, policies, path) for path in fixed})
         fixed.update(path for _, path in _put(trial, files or {}))
         found, at, heard = _Found(), start, True
         with closing(Objects(trial.repository.git)) as objects:  # which also reads those that it borrows
@@ -112,11 +112,6 @@ def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
         edits = supposition.edits
     trial.suppose(edits)
     return edits
-
-
-def _content(repository: Repository, commit: str, path: str) -> bytes | None:
-    done = repository.git.run("cat-file", "blob", f"{commit}:{path}")
-    return None if done.status else done.stdout
 
 
 def _inputs(

@@ -104,10 +104,10 @@ def next_commit(repo: Path) -> Uncommitted:
     """What is staged in the repository that `repo` lies in."""
     from muster.gitio.apart import seen
     from muster.gitio.changes import staged_changes
-    from muster.gitio.repository import open_repository
+    from muster.gitio.repository import open_repository, ref_tip
 
     repository = open_repository(repo, os.environ)
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    head = ref_tip(repository, "HEAD^{commit}")
     return Uncommitted(repository, head and seen(repository, head), staged_changes(repository, head))
 
 
@@ -116,10 +116,11 @@ def work_tree(repo: Path) -> Uncommitted | None:
     from muster.commands.reading import own_repository
     from muster.gitio.apart import seen
     from muster.gitio.hearing import here
+    from muster.gitio.repository import ref_tip
     from muster.gitio.status import NotToldError, work_tree_changes
 
     repository = own_repository(repo) if repo.is_dir() else None
-    head = repository and repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    head = repository and ref_tip(repository, "HEAD^{commit}")
     if repository is None or not head:
         return None
     try:

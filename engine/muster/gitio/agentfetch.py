@@ -17,11 +17,11 @@ from typing import Final
 from muster.gitio.agentsettings import AgentSettings
 from muster.gitio.errors import LockedError, RepositoryError, explain
 from muster.gitio.journal import Note, noted
-from muster.gitio.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, remote_command, tracking
+from muster.gitio.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
 from muster.gitio.quarantine import quarantine
 from muster.gitio.recovery import recover
 from muster.gitio.refusals import Refusal, refusals, remember
-from muster.gitio.repository import Repository, ref_tip
+from muster.gitio.repository import Repository, cut_off_at, ref_tip, refs_below
 from muster.model.agentref import RELAYS, Mandate
 from muster.model.snapshot import AgentLimits
 
@@ -83,8 +83,8 @@ class _Fetch:
         self._limits, self._mandate = settings.limits, mandate
         self._answer_seconds, self._until = answer_seconds, until
         self._relays = frozenset(f"{RELAYS}{name}" for name in settings.relays)
-        self._shallow = repository.git.line("rev-parse", "--is-shallow-repository") == "true"
-        self._here = _refs_below(repository, f"{space}agents/", *(space + relay for relay in self._relays))
+        self._shallow = bool(cut_off_at(repository))
+        self._here = refs_below(repository, f"{space}agents/", *(space + relay for relay in self._relays))
 
     def run(self) -> None:
         listed = {self._space + name: oid for name, oid in self._listed()}
@@ -109,11 +109,7 @@ class _Fetch:
     def _listed(self) -> Iterator[tuple[str, str]]:
         """The branches of agents and relays as the remote has them, and their commits."""
         seconds = min(self._answer_seconds, self._seconds_left())
-        done = remote_command(self._repository, ("ls-remote", "--quiet", "--heads"), self._remote, (), seconds)
-        if done.status:
-            raise explain("ls-remote", done.stderr, done.status)
-        for line in os.fsdecode(done.stdout).split("\n"):
-            oid, _, name = line.partition("\t")
+        for name, oid in refs_at(self._repository, self._remote, (), seconds, "--heads"):
             branch = name.removeprefix(_HEADS)
             if branch in self._relays or branch.startswith(_AGENTS):
                 yield branch, oid
@@ -193,8 +189,3 @@ class _Fetch:
 
 def _why(limits: AgentLimits) -> str:
     return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
-
-
-def _refs_below(repository: Repository, *prefixes: str) -> dict[str, str]:
-    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
-    return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).splitlines())}

@@ -13,7 +13,7 @@ import re
 from typing import Final
 
 from muster.gitio.config import remotes
-from muster.gitio.repository import Repository, is_ancestor, ref_tip
+from muster.gitio.repository import Repository, blob_at, is_ancestor, ref_tip
 from muster.model.locations import FLEET_FILE, FOLDER
 from muster.model.tree import Tree, dig
 from muster.yamlio.loader import load_documents
@@ -32,13 +32,13 @@ _ROOT: Final = FOLDER.rstrip("/").encode()
 
 def derived_branch(repository: Repository, commit: str) -> str:
     """Return the branch that holds what is derived of a commit; empty where that is the commit's own."""
-    content = _content(repository, commit)
+    content = blob_at(repository, commit, FLEET_FILE)
     if content is None:
         return ""
     found = _setting(content)
     if found is None:
         listing = repository.git.output("log", f"-n{_MOST_VERSIONS}", "--format=%H", commit, "--", FLEET_FILE)
-        versions = (_content(repository, version) for version in listing.decode().split())
+        versions = (blob_at(repository, version, FLEET_FILE) for version in listing.decode().split())
         settings = (_setting(version) for version in versions if version is not None)
         found = next((one for one in settings if one is not None), "")
     return found
@@ -93,11 +93,6 @@ def follows(repository: Repository, earlier: str, later: str) -> bool:
     told = repository.git.line("show", "--no-patch", "--format=%s%x09%P", earlier) or ""
     subject, _, parents = told.partition("\t")
     return subject == _SUBJECT and all(is_ancestor(repository, parent, later) for parent in parents.split())
-
-
-def _content(repository: Repository, commit: str) -> bytes | None:
-    done = repository.git.run("cat-file", "blob", f"{commit}:{FLEET_FILE}")
-    return None if done.status else done.stdout
 
 
 def _setting(content: bytes) -> str | None:

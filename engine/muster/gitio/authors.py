@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from muster.gitio.paths import decode
-from muster.gitio.repository import Repository, cut_off_at
+from muster.gitio.repository import Repository, cut_off_at, ref_tip
 from muster.gitio.trees import list_tree
 from muster.model.snapshot import Author
 
@@ -82,5 +82,4 @@ class CommitAuthors:
 
 def authors_on_head(repository: Repository) -> CommitAuthors:
     """Return the authors of what lies on top of HEAD, in the work tree or the index."""
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return CommitAuthors(repository, head, uncommitted=True)
+    return CommitAuthors(repository, ref_tip(repository, "HEAD^{commit}"), uncommitted=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from muster.gitio.apart import seen
 from muster.gitio.history import History
 from muster.gitio.index import IndexSnapshot
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, ref_tip
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Over, Skipped, Snapshot
@@ -53,6 +53,6 @@ def staged_snapshot(repository: Repository, only: Collection[str] | None = None)
 
 def joined_head(repository: Repository) -> str | None:
     """HEAD as a fleet is read from it; None where that is HEAD itself."""
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    head = ref_tip(repository, "HEAD^{commit}")
     commit = seen(repository, head) if head else None
     return None if commit == head else commit

@@ -1,9 +1,10 @@
 """What git's configuration says: who commits, whether commits are signed, and where a branch goes."""
 
 import os
+from collections.abc import Collection
 from typing import NamedTuple
 
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, current_branch
 
 _FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
 
@@ -34,6 +35,14 @@ def signs_commits(repository: Repository) -> bool:
 def remotes(repository: Repository) -> tuple[str, ...]:
     """Return the names of the configured remotes, sorted."""
     return tuple(sorted(os.fsdecode(repository.git.output("remote")).splitlines()))
+
+
+def in_order(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
+    """Return remotes, those first that most likely have what is asked for: that which the branch follows, `origin`."""
+    branch = current_branch(repository)
+    followed = upstream(repository, branch) if branch else None
+    first = [*([followed.remote] if followed else []), "origin", *sorted(likely), *sorted(known)]
+    return [remote for remote in dict.fromkeys(first) if remote in known]
 
 
 def upstream(repository: Repository, branch: str) -> Upstream | None:

@@ -18,11 +18,11 @@ from typing import Final
 from muster.gitio.agentfetch import fetch_agents
 from muster.gitio.agents import AgentRef, agent_refs
 from muster.gitio.agentsettings import AgentSettings, agent_settings
-from muster.gitio.config import remotes, upstream
+from muster.gitio.config import in_order, remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.further import Answers, asking
 from muster.gitio.push import LIMIT_SECONDS, tracking
-from muster.gitio.repository import Repository, current_branch
+from muster.gitio.repository import Repository, lines_at
 from muster.model.agentref import FROM, ref_of, remote_of
 from muster.model.snapshot import Agents, Withheld
 
@@ -107,7 +107,7 @@ def _listen(
         return Heard(refs, Agents(had, asked=True, limits=limits))
     wanted, reached = frozenset(recorded()), not known and first is None
     sources, troubles, stale = _sources(repository, refs, known, first), list[str](), False
-    order = list(dict.fromkeys((*([first] if first else []), *_in_order(repository, sources, known))))
+    order = list(dict.fromkeys((*([first] if first else []), *in_order(repository, known, sources))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
             continue
@@ -146,11 +146,8 @@ def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
     A quick look, to know what to fetch; what counts is decided from the files as they are read
     (`muster.fleet.hearing`).
     """
-    done = repository.git.run(
-        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "^ +agentRef: ", commit,
-        "--", *_PLACES,
-    )  # fmt: skip
-    return frozenset(os.fsdecode(name) for name in _RECORD.findall(done.stdout))
+    said = lines_at(repository, "^ +agentRef: ", commit, *_PLACES)
+    return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
 
 
 def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
@@ -198,14 +195,6 @@ def _sources(repository: Repository, refs: Collection[AgentRef], known: Collecti
     if first is not None and tracking(repository, first).removeprefix(_COPIES).rstrip("/") in named:
         named.add(first)
     return (named | mirrored) & {*known, first}
-
-
-def _in_order(repository: Repository, sources: Collection[str], known: Collection[str]) -> list[str]:
-    """The remotes, those first that are most likely to have the agents' refs."""
-    branch = current_branch(repository)
-    followed = upstream(repository, branch) if branch else None
-    first = [*([followed.remote] if followed else []), "origin", *sorted(sources)]
-    return [remote for remote in dict.fromkeys((*first, *sorted(known))) if remote in known]
 
 
 def _is_mirror(repository: Repository, remote: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from muster.gitio.entries import Entry, choose
 from muster.gitio.errors import RepositoryError
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository, is_ancestor
+from muster.gitio.repository import Repository, is_ancestor, ref_tip
 from muster.gitio.trees import list_tree
 from muster.gitio.versions import Versions
 from muster.model.source import SourceFile
@@ -36,7 +36,7 @@ _Listing = Mapping[str, Sequence[str]]
 
 def history_of(repository: Repository) -> "History | None":
     """Return the past of what lies on top of HEAD, in the work tree or the index; None before the first commit."""
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    head = ref_tip(repository, "HEAD^{commit}")
     return History(repository, head, uncommitted=True) if head else None
 
 
@@ -119,8 +119,7 @@ class History:
     @cached_property
     def _ran(self) -> bool:
         """Whether anything was ever derived."""
-        git = self._repository.git
-        return git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}:{_DERIVED}") is not None
+        return ref_tip(self._repository, f"{self._head}:{_DERIVED}") is not None
 
     @cached_property
     def _since(self) -> Versions | None:

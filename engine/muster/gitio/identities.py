@@ -26,7 +26,7 @@ from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.relayed import agents_commits
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, lines_at, refs_below
 from muster.identity.errors import IdentityError, require_library
 from muster.model.agentref import unsigned
 from muster.model.kinds import CSR
@@ -81,12 +81,9 @@ def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["I
     """The certificates of agents that stand under `derived/` at a revision, by cluster."""
     from muster.identity.certificate import issued_of
 
-    done = repository.git.run(
-        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "^ +certificate: ", revision,
-        "--", f"{FOLDER}{CSR.plural}",
-    )  # fmt: skip
+    said = lines_at(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
     found: defaultdict[str, list[Issued]] = defaultdict(list)
-    for text in _CERTIFICATE.findall(done.stdout):
+    for text in _CERTIFICATE.findall(said):
         try:
             one = issued_of(base64.b64decode(text, validate=True))
         except ValueError:
@@ -161,9 +158,7 @@ def _texts(repository: Repository, commits: set[str]) -> dict[str, bytes]:
 
 
 def _received(repository: Repository) -> dict[str, str]:
-    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", VERIFIED)
-    lines = (line.partition(" ") for line in os.fsdecode(listing).splitlines())
-    return {name.removeprefix(VERIFIED): oid for oid, _, name in lines}
+    return {name.removeprefix(VERIFIED): oid for name, oid in refs_below(repository, VERIFIED).items()}
 
 
 def _remember(repository: Repository, moved: Mapping[str, str]) -> None:

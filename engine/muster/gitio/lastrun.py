@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from muster.gitio.repository import Repository
+from muster.gitio.repository import Repository, lines_at, ref_tip
 from muster.model.times import try_time
 
 TRAILER: Final = "Muster-Now"
@@ -30,7 +30,7 @@ class LastRun:
 
 def last_run(repository: Repository, commit: str) -> LastRun | None:
     """Return the last run in a commit's history; None where nothing has been derived yet."""
-    if repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:derived") is None:
+    if ref_tip(repository, f"{commit}:derived") is None:
         return None
     return next(_runs(repository, commit, _MOST), None) or _latest_transition(repository, commit)
 
@@ -55,9 +55,6 @@ def _runs(repository: Repository, commit: str, most: int) -> Iterator[LastRun]:
 
 
 def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
-    done = repository.git.run(
-        "grep", "-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column", "lastTransitionTime: ", commit,
-        "--", "derived",
-    )  # fmt: skip
-    instants = [instant for text in _TRANSITION.findall(done.stdout) if (instant := try_time(text.decode()))]
+    said = lines_at(repository, "lastTransitionTime: ", commit, "derived")
+    instants = [instant for text in _TRANSITION.findall(said) if (instant := try_time(text.decode()))]
     return LastRun(max(instants).replace(microsecond=0)) if instants else None

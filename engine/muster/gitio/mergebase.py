@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from muster.gitio.config import remotes, upstream
+from muster.gitio.config import in_order, remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_commits, remote_tip
-from muster.gitio.repository import Repository, common_directory, current_branch, resolve
+from muster.gitio.repository import Repository, cut_off_at, has_commit, resolve
 
 _FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: How much more history is fetched at a time, until it is enough.
@@ -52,7 +52,7 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
                 error.message, "without --offline it is fetched; or fetch it with git fetch"
             ) from None
         for remote, commit in _afar(repository, against):
-            if _has(repository, commit) or _fetched(repository, remote, commit):
+            if has_commit(repository.git, commit) or _fetched(repository, remote, commit):
                 return commit
         raise
 
@@ -60,15 +60,15 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
 def _fetched(repository: Repository, remote: str, commit: str) -> bool:
     """Fetch a commit from a remote that may have it. One that is not here cuts off nothing that is."""
     try:
-        fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if _shallow(repository) else "")
+        fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if cut_off_at(repository) else "")
     except RepositoryError:
         return False
-    return _has(repository, commit)
+    return has_commit(repository.git, commit)
 
 
 def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
     """The remote that has what is meant, and its id there."""
-    for remote in _remotes(repository):
+    for remote in in_order(repository, remotes(repository)):
         if _FULL_ID.fullmatch(against):
             yield remote, against
         branch = against.removeprefix("refs/remotes/").removeprefix(f"{remote}/").removeprefix("refs/heads/")
@@ -77,20 +77,10 @@ def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
             yield remote, tip
 
 
-def _remotes(repository: Repository) -> list[str]:
-    """The remotes, that first which the branch follows."""
-    known = remotes(repository)
-    branch = current_branch(repository)
-    followed = upstream(repository, branch) if branch else None
-    first = [*([followed.remote] if followed else []), "origin", *known]
-    return [remote for remote in dict.fromkeys(first) if remote in known]
-
-
 def _edges(repository: Repository, *commits: str) -> list[str]:
     """The commits in these histories whose parents are not here; none where all history is."""
-    if not _shallow(repository):
+    if not (cut := cut_off_at(repository)):
         return []
-    cut = set((common_directory(repository) / "shallow").read_text(encoding="ascii").split())
     roots = repository.git.output("rev-list", "--max-parents=0", *commits, "--").decode().split()
     return [commit for commit in roots if commit in cut]
 
@@ -98,7 +88,7 @@ def _edges(repository: Repository, *commits: str) -> list[str]:
 def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:
     """Fetch history before these commits, from whichever remote has it."""
     why: RepositoryError | None = None
-    for remote in _remotes(repository):
+    for remote in in_order(repository, remotes(repository)):
         try:
             fetch_commits(repository, remote=remote, commits=edges, depth=step)
             return
@@ -114,11 +104,3 @@ def _cut_off(repository: Repository, against: str) -> RepositoryError:
         f"the history in {where} is cut off before the commit at which this branch left {against!r}",
         "fetch it: git fetch --unshallow, or in a job check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab)",
     )
-
-
-def _has(repository: Repository, commit: str) -> bool:
-    return repository.git.run("cat-file", "-e", f"{commit}^{{commit}}").status == 0
-
-
-def _shallow(repository: Repository) -> bool:
-    return repository.git.line("rev-parse", "--is-shallow-repository") == "true"

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.gitio.commit import swap_ref
-from muster.gitio.errors import explain
 from muster.gitio.importing import build_commit
 from muster.gitio.mergebase import merge_base
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
-from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_command, tracking
-from muster.gitio.repository import Repository, cut_off_at
+from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
+from muster.gitio.repository import Repository, blob_at, cut_off_at, has_commit, refs_below
 from muster.gitio.worktrees import checkouts
 from muster.model.proposals import BRANCHES, approval_file, proposal_branch
 
@@ -46,25 +45,18 @@ class Branches:
         return next(self._here(prefix), None) is not None
 
     def _here(self, prefix: str) -> Iterator[tuple[str, str]]:
-        found = self.repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", f"{prefix}{BRANCHES}")
-        for line in os.fsdecode(found).splitlines():
-            commit, _, name = line.partition(" ")
-            if topic_of(name := f"{_HEADS}{name.removeprefix(prefix)}"):
-                yield topic_of(name), commit
+        for name, commit in refs_below(self.repository, f"{prefix}{BRANCHES}").items():
+            if topic := topic_of(f"{_HEADS}{name.removeprefix(prefix)}"):
+                yield topic, commit
 
     def _remote(self) -> Iterator[tuple[str, str]]:
-        asked = (f"{_HEADS}{BRANCHES}*",)
-        done = remote_command(self.repository, ("ls-remote", "--quiet"), self.remote or "", asked, LIMIT_SECONDS)
-        if done.status:
-            raise explain("ls-remote", done.stderr, done.status)
-        for line in os.fsdecode(done.stdout).splitlines():
-            commit, _, name = line.partition("\t")
-            if topic_of(name):
-                yield topic_of(name), commit
+        for name, commit in refs_at(self.repository, self.remote or "", (f"{_HEADS}{BRANCHES}*",), LIMIT_SECONDS):
+            if topic := topic_of(name):
+                yield topic, commit
 
     def bring(self, topic: str, tip: str, head: str) -> None:
         """Have the commits of a topic's branch here, back to where it left the one that it is proposed to."""
-        if self.remote is not None and self.repository.git.run("cat-file", "-e", f"{tip}^{{commit}}").status:
+        if self.remote is not None and not has_commit(self.repository.git, tip):
             fetch_ref(self.repository, remote=self.remote, ref=f"{_HEADS}{proposal_branch(topic)}")
         if self.remote is not None and cut_off_at(self.repository):
             merge_base(self.repository, tip, head, ask=True)
@@ -77,10 +69,10 @@ class Branches:
     def proposes(self, topic: str, tip: str, content: str, head: str) -> bool:
         """Whether a branch proposes a content, so that it can be merged."""
         file = approval_file(topic)
-        if self._blob(tip, file) != content.encode():
+        if blob_at(self.repository, tip, file) != content.encode():
             return False
         base = self.repository.git.line("merge-base", head, tip)
-        return base is not None and self._blob(base, file) == self._blob(head, file)
+        return base is not None and blob_at(self.repository, base, file) == blob_at(self.repository, head, file)
 
     def is_own(self, topic: str, tip: str, head: str) -> bool:
         """Whether a branch has nothing of anybody's that the branch it is proposed to has not."""
@@ -90,7 +82,7 @@ class Branches:
         if not said:
             return True
         changed = git.output("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", f"{head}...{tip}", "--")
-        content = self._blob(tip, file)
+        content = blob_at(self.repository, tip, file)
         return (
             all(said) and content is not None and _digest(content) in said
             and {os.fsdecode(name) for name in changed.split(b"\0") if name} == {file}
@@ -109,10 +101,6 @@ class Branches:
             return Rejected("it is checked out", "")
         nothing = "0" * (64 if self.repository.object_format == "sha256" else 40)
         return swap_ref(self.repository, ref, new or nothing, expected, reason="muster")
-
-    def _blob(self, commit: str, path: str) -> bytes | None:
-        done = self.repository.git.run("cat-file", "blob", f"{commit}:{path}")
-        return None if done.status else done.stdout
 
 
 def topic_of(ref: str) -> str:

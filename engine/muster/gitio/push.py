@@ -73,14 +73,18 @@ def tracking(repository: Repository, remote: str) -> str:
 
 def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
     """Ask the remote where the full ref name points; None where there is no such ref."""
-    done = remote_command(repository, ("ls-remote", "--quiet"), remote, (ref,), limit_seconds)
+    return dict(refs_at(repository, remote, (ref,), limit_seconds)).get(ref)
+
+
+def refs_at(
+    repository: Repository, remote: str, patterns: Sequence[str], limit_seconds: float, *options: str
+) -> Iterator[tuple[str, str]]:
+    """Ask the remote for its refs that a pattern fits, all where there is none: full names, and where they point."""
+    done = remote_command(repository, ("ls-remote", "--quiet", *options), remote, patterns, limit_seconds)
     if done.status:
         raise explain("ls-remote", done.stderr, done.status)
-    for line in os.fsdecode(done.stdout).splitlines():
-        oid, _, name = line.partition("\t")
-        if name == ref:
-            return oid
-    return None
+    lines = (line.partition("\t") for line in os.fsdecode(done.stdout).split("\n"))
+    return ((name, oid) for oid, _, name in lines if name)
 
 
 def fetch_ref(
@@ -175,11 +179,7 @@ def _object_format(repository: Repository, remote: str, limit_seconds: float) ->
     if remote in _formats:
         return _formats[remote]
     for only in (("HEAD",), ()):  # HEAD may point nowhere; all refs may be thousands
-        done = remote_command(repository, ("ls-remote", "--quiet"), remote, only, limit_seconds)
-        if done.status:
-            raise explain("ls-remote", done.stderr, done.status)
-        oid = done.stdout.partition(b"\t")[0]
-        if oid:
+        if oid := next((oid for _, oid in refs_at(repository, remote, only, limit_seconds)), ""):
             return _formats.setdefault(remote, "sha256" if len(oid) == _SHA256_DIGITS else "sha1")
     return "sha1"
 

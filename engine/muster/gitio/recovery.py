@@ -16,7 +16,7 @@ from muster.gitio.errors import LockedError, RepositoryError
 from muster.gitio.journal import Journal, left_by_the_dead
 from muster.gitio.lentindex import lent_index
 from muster.gitio.process import Git
-from muster.gitio.repository import Repository, common_directory
+from muster.gitio.repository import Repository, common_directory, has_commit
 from muster.gitio.settling import settle
 from muster.gitio.worktrees import git_directory, worktrees
 
@@ -65,7 +65,7 @@ def _settled(repository: Repository, journal: Journal) -> int:
     if tree is None or not tree.path.is_dir() or not (_OID.fullmatch(note.old) and _OID.fullmatch(note.new)):
         return 0
     git = Git(tree.path, repository.git.environ)
-    if any(git.run("cat-file", "-e", f"{commit}^{{commit}}").status for commit in (note.old, note.new)):
+    if not all(has_commit(git, commit) for commit in (note.old, note.new)):
         return 0  # so long ago that git has put away what it was about: nobody can tell any more whose the files are
     with lent_index(journal, git, git_directory(repository, tree)) as lent:
         return settle(lent, note.old, note.new, repository.object_format)

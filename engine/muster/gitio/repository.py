@@ -100,6 +100,29 @@ def ref_tip(repository: Repository, ref: str) -> str | None:
     return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 
 
+def refs_below(repository: Repository, *patterns: str) -> dict[str, str]:
+    """Return what the refs point at that a pattern of for-each-ref names, by their full names."""
+    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
+    return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).split("\n")) if name}
+
+
+def has_commit(git: Git, commit: str) -> bool:
+    """Tell whether a commit is here."""
+    return git.run("cat-file", "-e", f"{commit}^{{commit}}").status == 0
+
+
+def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
+    """Return the content of a commit's file; None where there is none."""
+    done = repository.git.run("cat-file", "blob", f"{commit}:{path}")
+    return None if done.status else done.stdout
+
+
+def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
+    """Return the lines of a commit's files that an extended regular expression fits."""
+    plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
+    return repository.git.run("grep", *plain, pattern, commit, "--", *paths).stdout
+
+
 def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
     """Tell whether `commit` has `ancestor` in its history, or is it. RepositoryError for a commit that is not here."""
     done = repository.git.run("merge-base", "--is-ancestor", ancestor, commit)
