@@ -22,7 +22,7 @@ from muster.gitio.changes import changed_paths
 from muster.gitio.hearing import Heard
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository, blob_at
+from muster.gitio.repository import LOG, Repository, blob_at
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -79,8 +79,7 @@ def replay(
 
 def _runs(repository: Repository, start: str, end: str) -> Iterator[_PastRun]:
     listing = repository.git.output(
-        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "--first-parent", "--reverse",
-        "--no-color", "--no-notes", f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)",
+        *LOG, "--first-parent", "--reverse", f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)",
         f"{start}..{end}", "--",
     ).decode(errors="replace")  # fmt: skip
     for line in listing.splitlines():

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Final
 
 from muster.gitio.paths import decode
-from muster.gitio.repository import Repository, cut_off_at, ref_tip
+from muster.gitio.repository import LOG, Repository, cut_off_at, ref_tip
 from muster.gitio.trees import list_tree
 from muster.model.snapshot import Author
 
 #: A merge says who resolved it (`-c`): only what differs from all of its sides. Derived files are nobody's.
-_LOG: Final = ("-c", "log.showSignature=false", "-c", "core.quotePath=false", "log", "--topo-order", "-c", "-z",
-               "--no-color", "--no-notes", "--no-renames", "--name-only", "--max-count=50000",
+_LOG: Final = (*LOG, "--topo-order", "-c", "-z", "--no-renames", "--name-only", "--max-count=50000",
                "--format=%x00//%x00%H%x00%an%x00%ae%x00")  # fmt: skip
 #: What begins a commit in the listing: no path of git does.
 _COMMIT: Final = b"//"

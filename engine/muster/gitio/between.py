@@ -5,11 +5,9 @@ from typing import Final
 
 from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.paths import decode
-from muster.gitio.repository import Repository
+from muster.gitio.repository import LOG, Repository
 
-#: What is asked is not a matter of anybody's configuration. A merge is what it changes of all of its sides: what these
-#: brought, their own commits say.
-_LOG: Final = ("-c", "log.showSignature=false", "-c", "core.quotePath=false", "log", "--no-color", "--no-notes")
+#: A merge is what it changes of all of its sides: what these brought, their own commits say.
 _NAMES: Final = ("-c", "-z", "--no-renames", "--name-only", "--format=")
 #: How the trailers begin by which commits say something to the next run, or of the last one.
 _TRAILERS: Final = "^Muster-[A-Za-z-]+:"
@@ -20,7 +18,7 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
     found = changed_paths(repository, old, new)
     yield from found
     known = {change.path for change in found}
-    listing = repository.git.output(*_LOG, *_NAMES, f"{old}..{new}", "--")
+    listing = repository.git.output(*LOG, *_NAMES, f"{old}..{new}", "--")
     names = {decode(name.removeprefix(b"\n"))[0] for name in listing.split(b"\0")}
     yield from (PathChange(name, None, None) for name in sorted(names - known - {""}))
 
@@ -28,4 +26,4 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
 def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
     """Whether any commit after `old`, up to `new`, has a line that looks like a trailer that runs read or write."""
     asked = ("--max-count=1", "--extended-regexp", f"--grep={_TRAILERS}", "--format=%H", f"{old}..{new}", "--")
-    return bool(repository.git.output(*_LOG, *asked).strip())
+    return bool(repository.git.output(*LOG, *asked).strip())

@@ -14,7 +14,7 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.history import SOURCE
 from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository, cut_off_at
+from muster.gitio.repository import LOG, Repository, cut_off_at
 from muster.model.times import try_time
 
 _START, _NEXT = b"\x01", b"\x02"
@@ -23,9 +23,8 @@ _FORMAT: Final = "%x02".join((
     "%x01%H", "%at", f"%(trailers:key={TRAILER},valueonly,separator=%x20)",
     f"%(trailers:key={SOURCE},valueonly,separator=%x20)", "%an", "%s",
 ))  # fmt: skip
-_LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "trailer.separators=:", "log",
-               "--no-color", "--no-notes", "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent",
-               "--reverse", f"--format={_FORMAT}")  # fmt: skip
+_LOG: Final = (*LOG, "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse",
+               f"--format={_FORMAT}")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

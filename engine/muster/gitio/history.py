@@ -14,7 +14,7 @@ from typing import Final
 from muster.gitio.entries import Entry, choose
 from muster.gitio.errors import RepositoryError
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository, is_ancestor, ref_tip
+from muster.gitio.repository import LOG, Repository, is_ancestor, ref_tip
 from muster.gitio.trees import list_tree
 from muster.gitio.versions import Versions
 from muster.model.source import SourceFile
@@ -24,8 +24,6 @@ SOURCE: Final = "Muster-Source"
 WHOLE: Final = "Muster-Whole"
 ALLOWED: Final = "Muster-Allow-Removal"
 
-#: What is asked is not a matter of anybody's configuration.
-_LOG: Final = ("-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "--no-color", "--no-notes")
 _DERIVED: Final = "derived"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_COMMITS: Final = 10_000
@@ -64,7 +62,7 @@ class History:
         last = self._runs[0]
         since = [f"^{last}"] if last else []
         listing = self._repository.git.output(
-            *_LOG, "--reverse", f"--max-count={_MOST_COMMITS}",
+            *LOG, "--reverse", f"--max-count={_MOST_COMMITS}",
             f"--format=%(trailers:key={ALLOWED},valueonly,unfold)%x00", self._head, *since, "--",
         )  # fmt: skip
         told = listing.decode(errors="replace").replace("\0", "\n").splitlines()
@@ -100,7 +98,7 @@ class History:
         if not self._ran:
             return "", ""
         found = self._repository.git.output(
-            *_LOG, "--max-count=1", "--extended-regexp", f"--grep=^{SOURCE}: [0-9a-f]{{40,64}}$",
+            *LOG, "--max-count=1", "--extended-regexp", f"--grep=^{SOURCE}: [0-9a-f]{{40,64}}$",
             f"--format=%H%n%(trailers:key={WHOLE},valueonly)", self._head, "--",
         ).decode(errors="replace").split()  # fmt: skip
         if not found:

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from muster.gitio.repository import Repository, lines_at, ref_tip
+from muster.gitio.repository import LOG, Repository, lines_at, ref_tip
 from muster.model.times import try_time
 
 TRAILER: Final = "Muster-Now"
@@ -43,8 +43,7 @@ def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
 def _runs(repository: Repository, commit: str, most: int) -> Iterator[LastRun]:
     """Yield the runs in a commit's history, the newest first; so many commits are looked at that name the trailer."""
     listing = repository.git.output(
-        "-c", "log.showSignature=false", "-c", "trailer.separators=:", "log", "-n", str(most), "--no-color",
-        "--no-notes", "--extended-regexp", f"--grep=^{TRAILER}: ",
+        *LOG, "-n", str(most), "--extended-regexp", f"--grep=^{TRAILER}: ",
         f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)", commit, "--",
     )  # fmt: skip
     for line in os.fsdecode(listing).splitlines():

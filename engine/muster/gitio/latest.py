@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from muster.gitio.repository import Repository
+from muster.gitio.repository import LOG, Repository
 
 _START, _NEXT = b"\x01", b"\x02"
-_LOG = ("-c", "log.showSignature=false", "log", "--no-color", "--no-notes", "-z", "--name-only", "--no-renames", "-m",
-        "--first-parent", "--format=%x01%H%x02%ct%x02%s")  # fmt: skip
+_LOG = (*LOG, "-z", "--name-only", "--no-renames", "-m", "--first-parent", "--format=%x01%H%x02%ct%x02%s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ from muster.gitio.importing import build_commit
 from muster.gitio.mergebase import merge_base
 from muster.gitio.outcomes import Committed, Moved, Pushed, Rejected
 from muster.gitio.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
-from muster.gitio.repository import Repository, blob_at, cut_off_at, has_commit, refs_below
+from muster.gitio.repository import LOG, Repository, blob_at, cut_off_at, has_commit, refs_below
 from muster.gitio.worktrees import checkouts
 from muster.model.proposals import BRANCHES, approval_file, proposal_branch
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"
 _TOPIC: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)  # as the schema of a Fleet has it
-_LOG: Final = ("-c", "log.showSignature=false", "log", "--no-color", "--no-notes", "--no-merges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,8 @@ class Branches:
     def is_own(self, topic: str, tip: str, head: str) -> bool:
         """Whether a branch has nothing of anybody's that the branch it is proposed to has not."""
         git, file = self.repository.git, approval_file(topic)
-        trailers = f"--format=%x00%(trailers:key={TRAILER},valueonly)"
-        said = [text.strip() for text in git.output(*_LOG, trailers, f"{head}..{tip}", "--").decode().split("\0")[1:]]
+        asked = ("--no-merges", f"--format=%x00%(trailers:key={TRAILER},valueonly)", f"{head}..{tip}", "--")
+        said = [text.strip() for text in git.output(*LOG, *asked).decode().split("\0")[1:]]
         if not said:
             return True
         changed = git.output("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", f"{head}...{tip}", "--")

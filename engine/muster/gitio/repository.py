@@ -9,11 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from muster.gitio.closed import closed
 from muster.gitio.errors import RepositoryError, explain
 from muster.gitio.process import LOCATION, OBJECTS, Git, require_git, without_location
 
+#: `git log`, which is not a matter of anybody's configuration.
+LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "trailer.separators=:", "log",
+              "--no-color", "--no-notes")  # fmt: skip
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 

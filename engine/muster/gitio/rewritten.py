@@ -8,7 +8,7 @@ import os
 
 from muster.gitio.commit import swap_ref
 from muster.gitio.lastrun import TRAILER
-from muster.gitio.repository import Repository, is_ancestor, ref_tip
+from muster.gitio.repository import LOG, Repository, is_ancestor, ref_tip
 
 #: More are not told apart from people's.
 _MOST = 1000
@@ -44,9 +44,7 @@ def peoples_commits(repository: Repository, branch: str, local: str, theirs: str
     which = (local, "--not", theirs, *([kept] if kept else []))
     own = _ids(repository, "--no-merges", f"--grep=^{TRAILER}: ", *which)
     outside = _ids(repository, "--full-history", *which, "--", ":(top,exclude)derived")
-    listing = repository.git.output(
-        "log", "--no-show-signature", "--no-color", "--no-notes", f"--max-count={_MOST}", "--format=%H %s", *which
-    )  # fmt: skip
+    listing = repository.git.output(*LOG, f"--max-count={_MOST}", "--format=%H %s", *which)
     told = (line.partition(" ") for line in os.fsdecode(listing).split("\n") if line)
     return tuple(f"{id_[:12]} {subject}" for id_, _, subject in told if id_ not in own or id_ in outside)
 

@@ -11,11 +11,10 @@ from typing import Final, NamedTuple
 from muster.gitio.entries import LINK, SUBMODULE, Entry, read_ignored
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, Ignored, decode, is_data
-from muster.gitio.repository import Repository
+from muster.gitio.repository import LOG, Repository
 from muster.gitio.trees import AT_ONCE, find_entries
 
-_LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "log", "--no-color", "--no-notes", "-z",
-               "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse", "--format=%H")  # fmt: skip
+_RAW: Final = ("-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse", "--format=%H")
 #: So many commits are looked through, from the newest back.
 _MOST_COMMITS: Final = 10_000
 _IGNORE_PATH: Final = IGNORE_FILE.encode()
@@ -61,7 +60,7 @@ class Versions:
         """Yield what each commit changed, the oldest first."""
         start = [f"^{self._start}"] if self._start else []
         listing = self._repository.git.output(
-            *_LOG, self._head, *start, "--", *named, f":(top,literal){IGNORE_FILE}", ":(top,exclude)derived"
+            *LOG, *_RAW, self._head, *start, "--", *named, f":(top,literal){IGNORE_FILE}", ":(top,exclude)derived"
         )
         words = iter(listing.split(b"\0"))
         changes: list[_Change] = []
