@@ -20,7 +20,7 @@ from muster.engine.state import open_state
 from muster.engine.warm import answer
 from muster.model.times import format_time
 from tests.check.test_waivers import waiver
-from tests.support.living import Living, lease, told
+from tests.support.living import TAINT_POLICY, Living, lease, told
 
 
 class Shuffled(Here):
@@ -153,6 +153,15 @@ def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(t
     ages = Counter(int(living.now.timestamp()) - second for second in words["lease"])
     assert ages == {0: 1, 60: 7}, "the two words about c001 contradict each other"
     assert len(words["report"]) == 1
+
+
+def test_an_expression_that_fails_in_shards_is_told_of_the_whole_fleet(tmp_path: Path) -> None:
+    living = Living.small(tmp_path / "fleet", 3, 4)
+    when = "self.metadata.labels.zone == 'a'"
+    living.put("policies/t.yaml", TAINT_POLICY.format(kind="ManagedCluster", effect="NoSelect", when=when))
+    with pytest.raises(WholeNeeded, match="a finding speaks of many objects"):
+        decide_in_shards(living.question(), "", lambda _: Here(), 1)
+    assert "failed for 4 objects" in str(living.whole()["findings"])
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:

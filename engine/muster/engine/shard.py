@@ -193,8 +193,9 @@ class _Deciding:
             last = self._run(files)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
-        found = self._own(Settled(first, last, files, [], rested=True).findings)
-        require_record(last.fleet, found)
+        findings = Settled(first, last, files, [], rested=True).findings
+        require_record(last.fleet, findings)  # an expression that fails here is told at the policy, which all share
+        found = self._own(findings)
         odd = self.snapshot.past.asked | {f.path for f in self.shard.files if not f.ref} - {p.source.path for p in own}
         return self._put(first, last, files, found, frozenset(odd) - context)
 
