@@ -163,6 +163,7 @@ THROUGH = {
         "e2e/test_signed_reports.py": "seal",
     },
     "gitio": {
+        "answers/test_timeline.py": "derivedlog",
         "acts/test_landing_apart.py": "apart besidederived missing",  # all who read see both branches
         "acts/test_forecast.py": "scratch",
         "acts/test_proposals.py": "proposals",
@@ -198,6 +199,7 @@ THROUGH = {
         "commands/test_diff.py": "diff",
         "commands/test_get.py": "listing",
         "output/site/test_pages.py": "site/details site/overview",
+        "output/site/test_availability.py": "site/levels",
         "output/test_columns.py": "cells",
         "output/test_plan.py": "lines",
         "output/test_jsonpath.py": "jsonpath/template jsonpath/values",

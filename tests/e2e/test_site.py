@@ -6,28 +6,35 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from muster.answers.memory import MemorySnapshot
 from muster.commands.cli import run
+from muster.engine.past import FleetHistory
 from muster.engine.settle import settle
 from muster.output.site.pages import Site
 from tests.acts.test_live import serving
 from tests.acts.test_walkthrough import cluster
 from tests.output.site.test_pages import HOSTILE
-from tests.support.browser import needs_chromium, opened, opened_at
+from tests.support.browser import chromium, needs_chromium, opened_at
 from tests.support.example import NOON
-from tests.support.terminal import example_in
+from tests.support.past import example_with_past
 
 pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 PAGES = ("", "clusters", "cluster/prod-eu-1", "placements", "placement/shop/web", "pools", "remedies", "adapters",
          "findings")  # fmt: skip
+WIDE = ["Name", "Status", "Since", "Reason", "Region", "Set", "Accepted", "Taints", "Held"]
+DERIVED = "derived/managedclusters/prod-eu-1.yaml"
+MARKUP = "<img src=x onerror=alert(1)> is unknown"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    repo = example_in(tmp_path_factory.mktemp("example"))
+    repo = example_with_past(tmp_path_factory.mktemp("example"))
     repo.commit({"clusters/hostile.yaml": HOSTILE})
+    told = (repo.path / DERIVED).read_bytes()
+    repo.commit({DERIVED: told.replace(b'"True"', b'"Unknown"')}, f"{MARKUP}\n\nMuster-Now: 2026-01-01T11:50:00Z\n")
+    repo.commit({DERIVED: told}, "Told\n\nMuster-Now: 2026-01-01T12:00:00Z\n")
     folder = tmp_path_factory.mktemp("site") / "fleet"
     assert (
         run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", "--forecast", "1h"]) == 0
@@ -35,9 +42,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
 @pytest.fixture
-def page(folder: Path) -> Iterator[Page]:
-    with opened(folder) as page:
+def page(browser: Browser, folder: Path) -> Iterator[Page]:
+    with opened_at(browser, folder.as_uri()) as page:
         yield page
 
 
@@ -84,6 +97,43 @@ def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
     expect(page.locator("#filter")).to_have_value("region:eu")
 
 
+def test_the_overview_shows_when_regions_and_sets_were_less_available(page: Page) -> None:
+    eu = page.get_by_role("row", name=re.compile("^eu "))
+    day, month = eu.get_by_role("img").all()
+    expect(day).to_have_accessible_name(
+        re.compile(r"^eu, last 24 hours: .* lowest 0 % \(0 of 6, 6 unknown\) at 04:00 for 1h25m")
+    )
+    expect(month).to_have_accessible_name(re.compile(r"^eu, last 30 days: .* at 01-01 04:00 for 1h25m"))
+    expect(page.get_by_role("row", name=re.compile("^edge ")).get_by_role("img").first).to_have_accessible_name(
+        "edge, last 24 hours: 50 % throughout"
+    )
+    expect(page.get_by_role("table", name="").filter(has=eu).get_by_role("row")).to_have_count(4)
+    day.hover()
+    expect(page.locator("#tip")).to_contain_text("eu")
+    page.mouse.move(0, 0)
+    expect(page.locator("#tip")).to_have_count(0)
+    page.get_by_text(re.compile("The latest .* changes of availability")).click()
+    told = page.get_by_role("row", name=re.compile("^2026-01-01T11:50:00Z"))
+    expect(told).to_contain_text(f"{MARKUP} ")
+    expect(told).to_contain_text("region eu: 4 → 3 of 6")
+    assert page.locator("main img").count() == 0
+
+
+def test_what_is_widest_fits(browser: Browser, folder: Path) -> None:
+    for width in (390, 1200):
+        with opened_at(browser, folder.as_uri(), width=width) as page:
+            expect(page.locator(".chart").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            if width == 390:
+                _look_at(page, ("",))
+            page.get_by_role("link", name="Clusters", exact=True).click()
+            rows = page.locator(".rows")
+            assert rows.evaluate("box => box.scrollWidth <= box.clientWidth")
+            expect(rows.get_by_role("columnheader")).to_have_text(WIDE if width == 1200 else WIDE[:4])
+            page.locator("#filter").fill("held:taint")
+            expect(page.locator("#count")).not_to_have_text(re.compile("^(0|18) of"))
+
+
 def test_a_placement_names_those_it_did_not_choose_and_why(page: Page) -> None:
     page.get_by_role("link", name="Placements").click()
     page.get_by_role("link", name="shop/web").click()
@@ -96,18 +146,18 @@ def test_hostile_names_are_text(page: Page) -> None:
     assert page.locator("main img, main script").count() == 0
 
 
-def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(tmp_path: Path) -> None:
+def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(browser: Browser, tmp_path: Path) -> None:
     texts = {
         f"clusters/{number}.yaml": "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
         f"metadata: {{name: c{number:04}, labels: {{region: r{number % 7}}}}}\nspec: {{hubAcceptsClient: true}}\n"
         for number in range(1000)
     }
     many = settle(MemorySnapshot(texts), NOON).last
-    site = Site(many, "many", None, dict)
+    site = Site(many, "many", None, FleetHistory)
     for path in site.paths():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(site.read(path))
-    with opened(tmp_path) as page:
+    with opened_at(browser, tmp_path.as_uri()) as page:
         page.evaluate("location.hash = '#/clusters'")
         rows = page.locator("tbody tr:not(.space)")
         expect(page.locator("#count")).to_have_text("1000 of 1000 clusters")
@@ -121,10 +171,10 @@ def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(tmp_path: Path
         expect(page.locator("h2")).to_have_text(re.compile("^c07"))
 
 
-def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(tmp_path: Path) -> None:
+def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path) as it:
         it.watcher.look()
-        with opened_at(it.server.url) as page:
+        with opened_at(browser, it.server.url) as page:
             expect(page.locator("#live")).to_have_text("live")
             page.get_by_role("link", name="Clusters", exact=True).click()
             name = page.locator("th", has_text=re.compile("^Name$"))

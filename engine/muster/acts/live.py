@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.answers.site import site_of
+from muster.answers.timeline import Timeline
 from muster.engine.evaluate import evaluate_snapshot
 from muster.gitio.apart import seen
 from muster.gitio.hearing import Heard
@@ -58,7 +59,7 @@ class Live:
 
     def __init__(self, repository: Repository, title: str, link: str | None) -> None:
         self._repository, self._title, self._link = repository, title, link
-        self._news, self._rendering = Condition(), Lock()
+        self._news, self._rendering, self._timeline = Condition(), Lock(), Timeline(repository)
         self._last: _Seen | None = None
         self._good = self._closed = False
         self._late_at = monotonic() + LONGEST_LOOK_SECONDS
@@ -160,4 +161,4 @@ class Live:
     def _evaluated(self, last: _Seen) -> "Site":
         with CommitSnapshot(self._repository, last.commit, last.heard.refs, last.heard.agents) as snapshot:
             run = evaluate_snapshot(snapshot, last.now)
-        return site_of(run, self._repository, self._title, self._link, live=True)
+        return site_of(run, self._repository, self._title, self._link, live=True, timeline=self._timeline)

@@ -1,7 +1,10 @@
 """What became of an object over time: its transitions, and how long it was in each state."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum
+from typing import NamedTuple
 
 from muster.engine.change import Change
 from muster.model.ids import ObjectId
@@ -56,3 +59,49 @@ class ObjectHistory:
         spans = self.spans
         total = sum(spans.values(), timedelta(0))
         return spans.get("True", timedelta(0)) / total if total else None
+
+
+class Told(NamedTuple):
+    """A commit in which something became of an object, as of when."""
+
+    commit: str
+    at: datetime
+    subject: str
+
+
+class StatusChange(NamedTuple):
+    """A cluster, as `<plural>/<file>` of what is derived of it, whose headline condition became another one: its status
+    before and after, empty where there was none."""
+
+    cluster: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusStep:
+    """A commit in which the headline condition of any cluster became another one."""
+
+    told: Told
+    changes: tuple[StatusChange, ...]
+
+
+class Begins(Enum):
+    """Why nothing is known from before an instant."""
+
+    NONE = "none"  # there are no commits
+    CLONE = "clone"  # it is shallow
+    FIRST = "first"  # the first commit there is
+    LENGTH = "length"  # so many commits are looked at, and no more
+
+
+@dataclass(frozen=True, slots=True)
+class FleetHistory:
+    """What history says of the clusters of a fleet: the steps of a window of time, the oldest first; since when that is
+    all, where it is less than the window, and why; and the latest commits that changed what is derived of each cluster
+    (`<plural>/<file>`), the newest first, looked for further back."""
+
+    steps: tuple[StatusStep, ...] = ()
+    begins: datetime | None = None
+    reason: Begins | None = None
+    latest: Mapping[str, Sequence[Told]] = field(default_factory=dict)

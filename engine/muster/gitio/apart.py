@@ -95,6 +95,14 @@ def follows(repository: Repository, earlier: str, later: str) -> bool:
     return subject == _SUBJECT and all(is_ancestor(repository, parent, later) for parent in parents.split())
 
 
+def derived_of(repository: Repository, commit: str) -> str:
+    """Return the commit whose first parents are the history of what is derived: for a joined one, that which `derived/`
+    is from."""
+    told = repository.git.line("show", "--no-patch", "--no-show-signature", "--format=%s%x09%P", commit, "--") or ""
+    subject, _, parents = told.partition("\t")
+    return parents.split()[1] if subject == _SUBJECT and len(parents.split()) > 1 else commit
+
+
 def _setting(content: bytes) -> str | None:
     """What a version of the file says; None where no Fleet can be read in it."""
     for document in load_documents(content, FLEET_FILE).documents:

@@ -2,9 +2,11 @@
 
 import json
 import re
+from datetime import timedelta
 from functools import cache
 
 from muster.answers.memory import MemorySnapshot
+from muster.engine.past import FleetHistory, StatusChange, StatusStep, Told
 from muster.engine.settle import settle
 from muster.model.tree import Tree
 from muster.output.site.pages import ASSETS, Site
@@ -39,9 +41,9 @@ def site() -> dict[str, bytes]:
         for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
     }  # fmt: skip
     run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER}), NOON).last
-    history: dict[str, Tree] = {
-        "prod-eu-1": [{"commit": "c" * 40, "time": "2026-01-01T12:00:00Z", "subject": "1 cluster \u2028</script>"}]
-    }
+    told = Told("c" * 40, NOON - timedelta(hours=1), "1 cluster \u2028</script>")
+    key = "managedclusters/prod-eu-1.yaml"
+    history = FleetHistory((StatusStep(told, (StatusChange(key, "Unknown", "True"),)),), latest={key: [told]})
     site = Site(run, "<b>example</b>", None, lambda: history)
     return {path: site.read(path) for path in site.paths()}
 
@@ -53,7 +55,7 @@ def handed_over(path: str) -> Tree:
 
 
 def test_what_shows_and_what_is_shown() -> None:
-    assert set(site()) == {*ASSETS, "data/fleet.js", "data/placements.js", "data/clusters/0.js"}
+    assert set(site()) == {*ASSETS, "data/fleet.js", "data/placements.js", "data/availability.js", "data/clusters/0.js"}
     fleet = handed_over("data/fleet.js")
     assert {row[0] for row in fleet["clusters"]} == set(handed_over("data/clusters/0.js")) == set(fleet["details"])
     assert [one["budget"] for one in fleet["budgets"]] == ["default"]
@@ -74,6 +76,17 @@ def test_a_cluster_says_why_each_field_is_as_it_is_and_where_it_is_said() -> Non
     assert field["until"]
 
 
+def test_availability_over_time_is_that_of_the_clusters_that_are_shown() -> None:
+    found, rows = handed_over("data/availability.js"), handed_over("data/fleet.js")["clusters"]
+    assert {(one["by"], one["name"]) for one in found["groups"]} == {
+        ("", ""), *(("region", row[6]) for row in rows), *(("set", row[7]) for row in rows)
+    }  # fmt: skip
+    for one in found["groups"]:
+        of = [row[3] for row in rows if one["by"] == "" or row[6 if one["by"] == "region" else 7] == one["name"]]
+        assert one["now"] == [of.count(status) for status in ("True", "Unknown", "False")]
+    assert [found["commits"][number][0] for _, number, _ in found["changes"] if number >= 0] == ["c" * 40]
+
+
 def test_a_placement_says_why_not() -> None:
     search = next(one for one in handed_over("data/placements.js") if one["name"] == "search")
     assert len(search["chosen"]) == 2
@@ -86,6 +99,6 @@ def test_nothing_that_is_shown_can_do_anything() -> None:
     for path, data in site().items():
         if path.startswith("data/"):
             assert b"<" not in data and data.isascii(), path
-    for name in ("site.js", "table.js"):
+    for name in ("site.js", "table.js", "availability.js"):
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3)",
                              site()[name].decode())  # fmt: skip

@@ -7,17 +7,21 @@ elements and sets their text, and its policy lets nothing run that is not one of
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib.resources import files
 from typing import Final
 
+from muster.engine.past import FleetHistory
 from muster.engine.run import Run
+from muster.model.kinds import CLUSTERS
+from muster.model.times import format_time
 from muster.model.tree import Tree
+from muster.output.site.availability import availability, file_of, members_of
 from muster.output.site.details import ClusterDetails, placement_details
 from muster.output.site.overview import overview
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js")
+ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js")
 #: Clusters whose details lie in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
@@ -29,13 +33,13 @@ class Site:
     """The site of a fleet, file by file, each made when somebody wants it.
 
     `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
-    `history` gives the latest commits that changed what is derived of each cluster; it is asked once, for the first
-    cluster. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
+    `history` gives what the repository knows of clusters over time; it is asked once, for the first file that says
+    any of it. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
     `muster.output.forecast.moment_row` has it; None where that was not asked.
     """
 
     def __init__(
-        self, run: Run, title: str, links: Tree, history: Callable[[], Mapping[str, Tree]], *, live: bool = False,
+        self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
         upcoming: Tree = None,
     ) -> None:  # fmt: skip
         self._run, self._title, self._links, self._ask_history = run, title, links, history
@@ -46,7 +50,7 @@ class Site:
         """The paths of its files."""
         yield from ASSETS
         yield from (f"data/clusters/{number}.js" for number in range(-(-len(self._names) // _IN_A_FILE)))
-        yield from ("data/placements.js", "data/fleet.js")
+        yield from ("data/placements.js", "data/availability.js", "data/fleet.js")
 
     def read(self, path: str) -> bytes:
         """Return the content of a file. KeyError where there is none of that path."""
@@ -64,7 +68,10 @@ class Site:
         if path == "data/fleet.js":
             where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
             told = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
-            return _call("fleet", {**overview(self._run, self._title), **told})
+            return _call("fleet", {**self._overview, **told})
+        if path == "data/availability.js":
+            members = members_of(self._run, self._overview["clusters"])
+            return _call("availability", availability(self._run.commit or "", self._run.now, members, self._history))
         if path == "data/placements.js":
             return _call("placements", list(placement_details(self._run)))
         match = _CLUSTERS.fullmatch(path)
@@ -73,8 +80,18 @@ class Site:
             raise KeyError(path)
         some = self._names[first : first + _IN_A_FILE]
         return _call("details", {
-            name: {"objects": self._details.of(name), "history": self._history.get(name, [])} for name in some
+            name: {"objects": self._details.of(name), "history": list(self._told(name))} for name in some
         })  # fmt: skip
+
+    def _told(self, name: str) -> Iterator[Tree]:
+        """The latest commits that changed what is derived of a cluster."""
+        for kind in CLUSTERS:
+            for one in self._history.latest.get(file_of(kind, name), ()):
+                yield {"commit": one.commit, "time": format_time(one.at), "subject": one.subject}
+
+    @cached_property
+    def _overview(self) -> Tree:
+        return overview(self._run, self._title)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -85,7 +102,7 @@ class Site:
         return ClusterDetails(self._run)
 
     @cached_property
-    def _history(self) -> Mapping[str, Tree]:
+    def _history(self) -> FleetHistory:
         return self._ask_history()
 
 

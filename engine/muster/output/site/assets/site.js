@@ -21,6 +21,13 @@ const muster = {
     return element;
   },
 
+  draw(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  },
+
   load(path, name, then) {
     (this.waiting[name] ||= []).push(then);
     const { live, commit } = this.data.fleet;
@@ -153,33 +160,22 @@ const muster = {
   /** How many are True, False, Unknown and none of these, as a bar and in words. */
   bar(counts) {
     const total = STATUSES.reduce((sum, status) => sum + (counts[status] || 0), 0) || 1;
-    const drawing = document.createElementNS(SVG, "svg");
-    drawing.setAttribute("viewBox", `0 0 ${total} 1`);
-    drawing.setAttribute("preserveAspectRatio", "none");
-    drawing.setAttribute("aria-hidden", "true");
+    const drawing = this.draw("svg", { viewBox: `0 0 ${total} 1`, preserveAspectRatio: "none", "aria-hidden": "true" });
     let x = 0;
     for (const status of STATUSES) {
-      const part = document.createElementNS(SVG, "rect");
-      part.setAttribute("x", x);
-      part.setAttribute("width", counts[status] || 0);
-      part.setAttribute("height", 1);
-      part.setAttribute("class", status || "none");
-      drawing.append(part);
+      drawing.append(this.draw("rect", { x, y: 0, width: counts[status] || 0, height: 1, class: status || "none" }));
       x += counts[status] || 0;
     }
     return muster.make("div", { className: "bar" }, drawing);
   },
 };
 
-const SVG = "http://www.w3.org/2000/svg";
 const STATUSES = ["True", "Unknown", "False", ""];
 const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["pools", "Pools"],
   ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
 const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD] = Array.from({ length: 10 }, (_, i) => i);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-const age = (instant) => {
-  const seconds = Math.round((Date.parse(muster.data.fleet.now) - Date.parse(instant)) / 1000);
-  if (Number.isNaN(seconds)) return "-";
+const lasted = (seconds) => {
   const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
   const first = units.findIndex(([size]) => seconds >= size);
   if (first < 0) return "0s";
@@ -188,26 +184,10 @@ const age = (instant) => {
   const rest = Math.floor((seconds % size) / less);
   return `${Math.floor(seconds / size)}${unit}${rest && small ? rest + small : ""}`;
 };
-
-function counted(rows, key) {
-  const found = new Map();
-  for (const row of rows) {
-    const name = key(row) || "-";
-    if (!found.has(name)) found.set(name, { True: 0, False: 0, Unknown: 0, "": 0 });
-    const counts = found.get(name);
-    counts[STATUSES.includes(row[STATUS]) ? row[STATUS] : ""] += 1;
-  }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function availability(title, groups, column) {
-  const rows = groups.map(([name, counts]) => [
-    name === "-" ? "-" : muster.make("a", { href: `#/clusters?q=${encodeURIComponent(`${column}:${name}`)}` }, name),
-    String(counts.True + counts.False + counts.Unknown + counts[""]), muster.bar(counts),
-    `${counts.True} available, ${counts.Unknown} unknown, ${counts.False} not`,
-  ]);
-  return muster.make("section", {}, muster.make("h3", {}, title), muster.table([column, "clusters", "share", "of them"], rows));
-}
+const age = (instant) => {
+  const seconds = Math.round((Date.parse(muster.data.fleet.now) - Date.parse(instant)) / 1000);
+  return Number.isNaN(seconds) ? "-" : lasted(seconds);
+};
 
 /** How much of each may still be disrupted; what is beyond it is red. */
 function budgets(used) {
@@ -238,27 +218,24 @@ const VIEWS = {
         [fleet.findings.length - errors, "warnings", "#/findings"],
       ]),
       muster.make("p", {}, fleet.next ? `Time alone changes something next at ${fleet.next}.` : "Time alone changes nothing."),
+      muster.make("div", { id: "over" }),
       fleet.upcoming ? upcoming(fleet.upcoming) : null,
       reasons.size ? muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, all]) =>
         muster.make("details", { open: reasons.size < 4 },
           muster.make("summary", {}, `${plural(all.length, "effect")}: ${reason}`),
           muster.table(["object", "effect"], all.map((one) => [one.object, one.effect]))))) : null,
-      fleet.budgets.length ? budgets(fleet.budgets) : null,
-      availability("By region", counted(rows, (row) => row[REGION]), "region"),
-      availability("By set", counted(rows, (row) => row[SET]), "set"));
+      fleet.budgets.length ? budgets(fleet.budgets) : null);
+    over(document.getElementById("over"));
   },
 
   clusters(_, query) {
     const fleet = muster.data.fleet;
     const text = (number) => (row) => row[number];
-    const plain = (title, number, width) => ({ title, text: text(number), cell: (row) => row[number] || "-", width });
+    const column = (title, number, cell) => ({ title, text: text(number), cell: cell || ((row) => row[number] || "-"), kind: title.toLowerCase() });
     const rows = new Rows([
-      { title: "Name", text: text(NAME), cell: (row) => muster.cluster(row[NAME]), width: "wide" },
-      { title: "Status", text: text(STATUS), cell: (row) => muster.status(row[STATUS]), width: "narrow" },
-      { title: "Since", text: text(SINCE), cell: (row) => (row[SINCE] ? age(row[SINCE]) : "-"), width: "narrow" },
-      plain("Reason", REASON, "wide"), plain("Region", REGION, "narrow"), plain("Set", SET, "narrow"),
-      plain("Accepted", ACCEPTED, "narrow"), plain("Taints", TAINTS, "wide"), plain("Held", HELD, "wide"),
-      plain("Kind", KIND),
+      column("Name", NAME, (row) => muster.cluster(row[NAME])), column("Status", STATUS, (row) => muster.status(row[STATUS])),
+      column("Since", SINCE, (row) => (row[SINCE] ? age(row[SINCE]) : "-")), column("Reason", REASON), column("Region", REGION),
+      column("Set", SET), column("Accepted", ACCEPTED), column("Taints", TAINTS), column("Held", HELD), column("Kind", KIND),
     ], fleet.clusters, "clusters", (value) => {
       history.replaceState(null, "", value ? `#/clusters?q=${encodeURIComponent(value)}` : "#/clusters");
     });
@@ -370,6 +347,18 @@ const VIEWS = {
     ])) : muster.make("p", {}, "Nothing is wrong."));
   },
 };
+
+/** Availability over time, read when it is looked at; while it is read again, what it was stands. */
+function over(place) {
+  const known = muster.data.availability;
+  if (known) place.replaceChildren(Past.show(known));
+  if (known && known.commit === muster.data.fleet.commit) return;
+  if (!known) place.append(muster.make("p", { className: "soft" }, "Reading the history …"));
+  muster.load("data/availability.js", "availability", () => {
+    const now = document.getElementById("over");
+    if (now) now.replaceChildren(Past.show(muster.data.availability));
+  });
+}
 
 function upcoming(moments) {
   const moment = (one) => muster.make("details", {},

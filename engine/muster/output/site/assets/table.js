@@ -7,7 +7,7 @@ class Rows {
   /** How the reader wants each to be sorted, also when it is built anew. */
   static orders = {};
 
-  /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), width. `about`: what is counted. */
+  /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), `kind` (its style). `about`: what is counted. */
   constructor(columns, rows, about, changed) {
     this.columns = columns;
     this.about = about;
@@ -31,7 +31,7 @@ class Rows {
       const button = make("button", { type: "button" }, column.title);
       button.addEventListener("click", () => this.sort(number));
       const head = make("th", { scope: "col" }, button);
-      if (column.width) head.classList.add(column.width);
+      if (column.kind) head.className = column.kind;
       return head;
     });
     this.table = make("table", {}, make("thead", {}, make("tr", {}, ...this.heads)), this.body);
@@ -103,7 +103,7 @@ class Rows {
   }
 
   line(row, number) {
-    const line = muster.make("tr", {}, ...this.columns.map((c) => muster.make("td", { title: c.text(row) }, c.cell(row))));
+    const line = muster.make("tr", {}, ...this.columns.map((c) => muster.make("td", { title: c.text(row), className: c.kind || "" }, c.cell(row))));
     line.setAttribute("aria-rowindex", number + 2);
     return line;
   }
