@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from muster.acts.editing import Edited
 from muster.acts.reconcile import reconcile
-from muster.acts.signing import Signed, sign
+from muster.acts.signing import sign
 from muster.gitio.repository import open_repository
 from muster.identity.authority import Authority, load_authority
 from muster.identity.request import Request, new_request
@@ -52,7 +53,7 @@ def decided(repo: Repo) -> None:
     reconcile(open_repository(repo.path, repo.environ), lambda: NOW, branch="main", attempts=range(3))
 
 
-def signing(repo: Repo, authority: Authority, remote: str | None = None) -> Signed:
+def signing(repo: Repo, authority: Authority, remote: str | None = None) -> Edited:
     return sign(
         open_repository(repo.path, repo.environ),
         authority,

@@ -46,10 +46,12 @@ class EditRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What an edit did: the commit, None where nothing had to change, and the lines that say what changed."""
+    """What an edit did: the commit, None where nothing had to change, and the lines that say what changed; `refused`:
+    what was not done and why, a line each."""
 
     commit: str | None
     told: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""
@@ -164,7 +166,7 @@ def commit_edit(
         commit = build_commit(repository, files, message, tips.base)
         landed = land(repository, tips, commit)
         if landed is not None:
-            return Edited(commit, tuple(draft.told), landed.pushed, landed.left_behind, landed.followed)
+            return Edited(commit, tuple(draft.told), (), landed.pushed, landed.left_behind, landed.followed)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
 
 

@@ -40,13 +40,13 @@ def obstacle(root: Path, path: str) -> str:
 
 def create(root: Path, path: str, text: str) -> None:
     """Write a new file, and the folders on the way. FileExistsError where something is there; OSError for the rest."""
-    with _folder(root, path) as folder, os.fdopen(os.open(_name(path), _NEW, 0o666, dir_fd=folder), "wb") as file:
+    with folder_of(root, path) as folder, os.fdopen(os.open(_name(path), _NEW, 0o666, dir_fd=folder), "wb") as file:
         file.write(text.encode())
 
 
 def replace(root: Path, path: str, text: str) -> None:
     """Write a file anew. OSError where that cannot be."""
-    with _folder(root, path) as folder:
+    with folder_of(root, path) as folder:
         try:
             with os.fdopen(os.open(_HALF, _NEW, 0o666, dir_fd=folder), "wb") as file:
                 file.write(text.encode())
@@ -62,7 +62,7 @@ def _name(path: str) -> str:
 
 
 @contextmanager
-def _folder(root: Path, path: str) -> Iterator[int]:
+def folder_of(root: Path, path: str) -> Iterator[int]:
     """Open the folder of a file, making those on the way that are missing."""
     here = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
     try:

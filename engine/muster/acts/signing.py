@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from muster.acts.editing import Edited
 from muster.acts.landing import find_tips, land
 from muster.answers.listening import WRITER, Ears, hear_at
 from muster.engine.checking import check_snapshot
@@ -33,18 +34,6 @@ from muster.policy.csr import agent_signers, decoded, is_of
 from muster.policy.ruled import Ruled
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """What was signed, a line each, and what was not and why; `commit` None where nothing was."""
-
-    commit: str | None
-    told: tuple[str, ...]
-    refused: tuple[str, ...]
-    pushed: bool = False
-    left_behind: str = ""
-    followed: str = ""
-
-
 @dataclass
 class _Draft:
     files: dict[str, bytes] = field(default_factory=dict)
@@ -55,7 +44,7 @@ class _Draft:
 def sign(
     repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
     attempts: Iterable[int], ears: Ears = WRITER,
-) -> Signed:  # fmt: skip
+) -> Edited:  # fmt: skip
     """Sign what stands approved on the branch's head and commit the certificates; with a remote, push them there.
 
     RepositoryError as `reconcile` does.
@@ -67,14 +56,14 @@ def sign(
             fleet = check_snapshot(snapshot)
             draft = _signed(fleet, authority, now())
         if not draft.files:
-            return Signed(None, (), tuple(draft.refused))
+            return Edited(None, (), tuple(draft.refused))
         number = len(draft.told)
         subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
         skip = " [skip ci]" if fleet.settings.skip_ci else ""
         commit = build_commit(repository, draft.files, "\n".join((f"{subject}{skip}", "", *draft.told, "")), tips.base)
         landed = land(repository, tips, commit)
         if landed is not None:
-            return Signed(
+            return Edited(
                 commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed
             )
     raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")

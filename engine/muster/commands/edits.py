@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from muster.commands.outcome import report, say
+from muster.commands.outcome import report, say, say_behind
 from muster.model.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -62,18 +62,10 @@ def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, p
             say(f"hint: {refused.hint}", err=True)
         report(refused.findings)
         return 1
-    if done.commit is None:
-        click.echo("nothing to do")
-        for line in done.told:
-            say(f"  {line}")
-        return 0
-    say(f"{done.commit[:12]} {subject}")
+    say(f"{done.commit[:12]} {subject}" if done.commit else "nothing to do")
     for line in done.told:
         say(f"  {line}")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote)}")
-    if done.followed:
-        say(done.followed, err=True)
-    if done.left_behind:
-        say(f"the local branch stays behind: {done.left_behind}", err=True)
+    say_behind(done)
     return 0

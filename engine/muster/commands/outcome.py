@@ -13,6 +13,8 @@ from muster.model.finding import Finding
 from muster.model.printable import printable
 
 if TYPE_CHECKING:
+    from muster.acts.editing import Edited
+    from muster.acts.reconcile import Reconciled
     from muster.engine.run import Run
 
 
@@ -26,6 +28,14 @@ def told_of(run: "Run") -> list[Finding]:
 def say(line: str, *, err: bool = False) -> None:
     """Print a line that may hold anybody's words."""
     click.echo(printable(line), err=err)
+
+
+def say_behind(done: "Reconciled | Edited") -> None:
+    """Say where a commit is not, and what became of the local branch."""
+    if done.followed:
+        say(done.followed, err=True)
+    if done.left_behind:
+        say(f"the local branch stays behind: {done.left_behind}", err=True)
 
 
 def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True) -> int:

@@ -15,7 +15,7 @@ from muster.commands import options
 from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.exits import FINDINGS
 from muster.commands.metrics import fleet_name, require_metrics
-from muster.commands.outcome import report, say
+from muster.commands.outcome import report, say, say_behind
 from muster.commands.progress import working
 from muster.commands.signer import Signer, sign_once, signer_of, signer_options
 from muster.commands.tracing import wants_traces
@@ -205,10 +205,7 @@ def _reconcile(
         say(str(proposal))
     for trouble in proposed.troubles:
         say(trouble, err=True)
-    if done.followed:
-        say(done.followed, err=True)
-    if done.left_behind:
-        say(f"the local branch stays behind: {done.left_behind}", err=True)
+    say_behind(done)
     for held in done.settled.last.held:
         say(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
     if verbose:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from muster.commands.outcome import say
+from muster.commands.outcome import say, say_behind
 
 if TYPE_CHECKING:
-    from muster.acts.signing import Signed
+    from muster.acts.editing import Edited
     from muster.answers.listening import Ears
     from muster.gitio.repository import Repository
     from muster.identity.authority import Authority
@@ -89,7 +89,7 @@ def signer_of(certificate: Path | None, key: Path | None, longest: timedelta) ->
 def sign_once(
     repository: "Repository", authority: "Authority", now: Callable[[], datetime], branch: str, remote: str | None,
     ears: "Ears",
-) -> "Signed":  # fmt: skip
+) -> "Edited":  # fmt: skip
     """Sign what is approved, and say what was."""
     from muster.acts.signing import sign
     from muster.gitio.retry import patient
@@ -99,7 +99,7 @@ def sign_once(
         say(f"{done.commit[:12]} signed {len(done.told)}")
     for line in done.told:
         say(f"  {line}")
-    behind = f"the local branch stays behind: {done.left_behind}" if done.left_behind else ""
-    for line in filter(None, (*done.refused, done.followed, behind)):
+    for line in done.refused:
         say(line, err=True)
+    say_behind(done)
     return done

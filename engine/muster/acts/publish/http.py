@@ -102,10 +102,8 @@ class HttpSink:
                 opened.add(self)
                 super().connect()
 
-        class Secure(HTTPSConnection):
-            def connect(self) -> None:
-                opened.add(self)
-                super().connect()
+        class Secure(Plain, HTTPSConnection):
+            pass
 
         class PlainPool(urllib3.HTTPConnectionPool):
             ConnectionCls = Plain

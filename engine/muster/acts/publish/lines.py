@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 from typing import TextIO
 
+from muster.acts.filing import folder_of
 from muster.acts.publish.sinks import DeliveryError
 from muster.model.printable import printable_json
 from muster.model.tree import Tree
@@ -53,9 +54,9 @@ class FileSink:
     def __init__(self, folder: Path, name: str) -> None:
         """DeliveryError where the name is none of a file below the folder."""
         self._path = folder / name
-        self._folder, self._steps = folder, name.split("/")
+        self._folder, self._name = folder, name
         self._file: int | None = None
-        if not all(map(_STEP.fullmatch, self._steps)):
+        if not all(map(_STEP.fullmatch, name.split("/"))):
             text = f"{name!r} is no name of a file below a folder: letters, digits, '-', '_', '.' and '/' are"
             raise DeliveryError(text, again=False, unreachable=True)
 
@@ -71,18 +72,9 @@ class FileSink:
     def _opened(self) -> int:
         """Open the file, making folders on the way; each step is opened in the one before it, never through a link."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        here = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for step in self._steps[:-1]:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(step, dir_fd=here)
-                below = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
-                os.close(here)
-                here = below
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            file = os.open(self._steps[-1], flags, 0o644, dir_fd=here)
-        finally:
-            os.close(here)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        with folder_of(self._folder, self._name) as here:
+            file = os.open(self._name.rpartition("/")[2], flags, 0o644, dir_fd=here)
         if stat.S_ISFIFO(os.fstat(file).st_mode):
             os.close(file)
             raise OSError(errno.EINVAL, "it is a pipe")
