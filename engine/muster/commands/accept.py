@@ -1,12 +1,11 @@
 """`muster accept`: let clusters into the fleet, as one commit that changes one field each."""
 
 from functools import partial
-from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import clusters_option, edit_once, edit_options, names
+from muster.commands.edits import Destination, clusters_option, edit_options, names
 
 
 @click.command()
@@ -16,10 +15,7 @@ from muster.commands.edits import clusters_option, edit_once, edit_options, name
               help="Take over this label, for which the agent asks. May be repeated.")  # fmt: skip
 @click.option("--with-labels", is_flag=True, help="Take over all labels for which the agents ask.")
 @edit_options
-def command(
-    repo: Path, clusters: tuple[str, ...], labels: tuple[str, ...], with_labels: bool,
-    branch: str | None, push: bool, remote: str,
-) -> int:  # fmt: skip
+def command(into: Destination, clusters: tuple[str, ...], labels: tuple[str, ...], with_labels: bool) -> int:
     """Let clusters into the fleet: set hubAcceptsClient in their files, and commit that.
 
     A cluster that only its agent has spoken of gets a file, with the lease duration and the client configs that the
@@ -29,4 +25,4 @@ def command(
     from muster.acts.accepting import Labels, accept
 
     change = partial(accept, clusters=clusters, labels=Labels(with_labels, labels))
-    return edit_once(repo, change, f"Accept {', '.join(clusters)}", branch=branch, push=push, remote=remote)
+    return into.commit(change, f"Accept {', '.join(clusters)}")

@@ -19,7 +19,7 @@ from muster.model.tree import Tree
 @click.option(
     "--object",
     "file",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=options.FILE_THERE,
     metavar="FILE",
     help="A YAML file with the object (`self`), and its Lease and AdapterReports if it needs them.",
 )

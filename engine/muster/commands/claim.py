@@ -2,12 +2,11 @@
 
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import edit_once, edit_options
+from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
@@ -20,9 +19,8 @@ from muster.commands.edits import edit_once, edit_options
 @options.now_option
 @edit_options
 def command(
-    name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], repo: Path, now: datetime,
-    branch: str | None, push: bool, remote: str,
-) -> int:  # fmt: skip
+    name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], now: datetime, into: Destination
+) -> int:
     """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
     from muster.acts.claiming import claim
     from muster.model.times import try_duration
@@ -31,4 +29,4 @@ def command(
         raise click.UsageError(f"{lifetime!r} is not a duration such as 90m or 8h.")
     change = partial(claim, name=name, pool=pool, now=now, namespace=namespace, lifetime=lifetime, subjects=subjects)
     subject = f"Claim a cluster of pool {pool} as {name}"
-    return edit_once(repo, change, subject, branch=branch, push=push, remote=remote)
+    return into.commit(change, subject)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands.options import FILE
 from muster.model.printable import printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def command() -> None:
 
 
 @command.command("github")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.option("--head", required=True, metavar="OWNER:BRANCH", help="Where the pull request comes from.")
 @click.option("--commit", required=True, metavar="ID", help="Its newest commit, which was planned.")
 def github(file: Path, head: str, commit: str) -> int:
@@ -36,7 +37,7 @@ def github(file: Path, head: str, commit: str) -> int:
 
 
 @command.command("gitlab")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=FILE)
 def gitlab(file: Path) -> int:
     """Comment on the merge request of a pipeline.
 

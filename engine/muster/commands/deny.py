@@ -1,12 +1,11 @@
 """`muster deny`: put clusters out of the fleet, or keep them out, as one commit that changes one field each."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import clusters_option, edit_once, edit_options, names
+from muster.commands.edits import Destination, clusters_option, edit_options, names
 
 if TYPE_CHECKING:
     from muster.acts.editing import Draft
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 @click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
               help="Deny this request for a certificate, or revoke what was signed. May be repeated.")  # fmt: skip
 @edit_options
-def command(
-    repo: Path, clusters: tuple[str, ...], requests: tuple[str, ...], branch: str | None, push: bool, remote: str
-) -> int:
+def command(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]) -> int:
     """Put clusters out of the fleet, or keep them out: set hubAcceptsClient in their files, and commit that.
 
     It leaves sets, placements, pools and remedies with the next reconcile; its file, and what its agent reports, stay.
@@ -36,4 +33,4 @@ def command(
         revoke(draft, requests)
 
     subject = f"Deny {', '.join((*clusters, *requests))}"
-    return edit_once(repo, change, subject, branch=branch, push=push, remote=remote)
+    return into.commit(change, subject)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands.options import FILE
 from muster.commands.outcome import say
 from muster.commands.sealing import identity_option, seal_of
 from muster.commands.stopping import until_stopped
@@ -55,7 +56,7 @@ class Seconds(click.ParamType[float]):
               help="The condition that is reported.")  # fmt: skip
 @identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
-@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Report to this file, alone.")
+@click.option("--file", type=FILE, help="Report to this file, alone.")
 @click.option("--command", "command_", metavar="COMMAND",
               help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]")  # fmt: skip
 @click.option("--http", metavar="URL", help="Probe: get a URL, which must answer 2xx or 3xx.")

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from muster.commands.options import as_one
 from muster.commands.outcome import report, say, say_behind
 from muster.model.secrets import without_secrets
 
@@ -29,43 +31,51 @@ def clusters_option(*, required: bool = True) -> Callable[[_F], _F]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an edit is committed: to `branch`, or the one that is checked out; with `push` also where the remote is."""
+
+    repo: Path
+    branch: str | None
+    push: bool
+    remote: str
+
+    def commit(self, change: "Edit", subject: str) -> int:
+        """Make a change as one commit, say what was done, and return the exit code."""
+        from muster.acts.editing import EditRefusedError, commit_edit
+        from muster.acts.landing import target_branch
+        from muster.gitio.recovery import recover
+        from muster.gitio.repository import open_repository
+        from muster.gitio.retry import patient
+
+        repository = open_repository(self.repo, os.environ)
+        say(*recover(repository), err=True)
+        try:
+            done = commit_edit(
+                repository, change, subject,
+                branch=self.branch or target_branch(repository), remote=self.remote if self.push else None,
+                attempts=patient(),
+            )  # fmt: skip
+        except EditRefusedError as refused:
+            say(f"error: {refused}", err=True)
+            if refused.hint:
+                say(f"hint: {refused.hint}", err=True)
+            report(refused.findings)
+            return 1
+        say(f"{done.commit[:12]} {subject}" if done.commit else "nothing to do", *(f"  {line}" for line in done.told))
+        if done.pushed:
+            click.echo(f"pushed to {without_secrets(self.remote)}")
+        say_behind(done)
+        return 0
+
+
 def edit_options(function: _F) -> _F:
-    """`--branch NAME`, `--push` and `--remote NAME`."""
+    """`--branch NAME`, `--push` and `--remote NAME`, as one parameter `into` with `--repo`."""
+    joined = as_one(function, "into", Destination, *Destination.__slots__)
     for option in (
         click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to."),
         click.option("--push", is_flag=True, help="Fetch first, and push the commit."),
         click.option("--branch", metavar="NAME", help="The branch to commit to.  [default: the one checked out]"),
     ):
-        function = option(function)
-    return function
-
-
-def edit_once(repo: Path, change: "Edit", subject: str, *, branch: str | None, push: bool, remote: str) -> int:
-    """Make a change as one commit, say what was done, and return the exit code."""
-    from muster.acts.editing import EditRefusedError, commit_edit
-    from muster.acts.landing import target_branch
-    from muster.gitio.recovery import recover
-    from muster.gitio.repository import open_repository
-    from muster.gitio.retry import patient
-
-    repository = open_repository(repo, os.environ)
-    for line in recover(repository):
-        say(line, err=True)
-    try:
-        done = commit_edit(
-            repository, change, subject,
-            branch=branch or target_branch(repository), remote=remote if push else None, attempts=patient(),
-        )  # fmt: skip
-    except EditRefusedError as refused:
-        say(f"error: {refused}", err=True)
-        if refused.hint:
-            say(f"hint: {refused.hint}", err=True)
-        report(refused.findings)
-        return 1
-    say(f"{done.commit[:12]} {subject}" if done.commit else "nothing to do")
-    for line in done.told:
-        say(f"  {line}")
-    if done.pushed:
-        click.echo(f"pushed to {without_secrets(remote)}")
-    say_behind(done)
-    return 0
+        joined = option(joined)
+    return joined

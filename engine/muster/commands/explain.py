@@ -41,12 +41,11 @@ def command(
     from muster.answers.pages import page_of
     from muster.model.words import UnknownKind
 
-    try:
-        if (page := page_of(target)) is not None:
-            sys.stdout.write(page)
-            return 0
-    except UnknownKind as error:
-        raise click.UsageError(str(error)) from error
+    with options.usage_errors(UnknownKind):
+        page = page_of(target)
+    if page is not None:
+        sys.stdout.write(page)
+        return 0
     is_named = options.one_object(target)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as tried:
         return _explain(tried, is_named, target, field, source.now, output)
@@ -65,10 +64,8 @@ def _explain(
     with working("evaluating the fleet"):
         run = run_of(reading, now, options.wanted(target), witness)
     id_ = options.the_one(run, target, is_named)
-    try:
+    with options.usage_errors(NothingDecided):
         found = explain(run, witness, id_, field)
-    except NothingDecided as error:
-        raise click.UsageError(str(error)) from error
     told = _told(reading, now)
     sys.stdout.write(
         json_text(explanation_document(found, told)) if output == "json" else explanation_text(found, told)

@@ -10,6 +10,7 @@ import click
 from muster.commands import options
 from muster.commands.exits import FINDINGS
 from muster.commands.outcome import report, told_of
+from muster.commands.sealing import identities
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
@@ -88,20 +89,16 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
     """
     from muster.gitio.identities import issued_at
     from muster.gitio.repository import open_repository
-    from muster.identity.errors import IdentityError, require_library
 
-    try:
-        require_library()
-    except IdentityError as error:
-        raise click.UsageError(f"{error}.") from error
-    issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
+    with identities():
+        issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
     for one in sorted(one for known in issued.values() for one in known):
         click.echo(one.allowed_signer())
     return 0
 
 
 @command.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".muster/schemas", metavar="[DIR]")
+@click.argument("folder", type=options.FOLDER, default=".muster/schemas", metavar="[DIR]")
 @click.option(
     "--url", default="", metavar="BASE", help="Where the folder is published; the catalog names its files there."
 )

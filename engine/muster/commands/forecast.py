@@ -10,20 +10,6 @@ from muster.commands import options
 from muster.commands.progress import working
 from muster.commands.reading import reading_of
 from muster.commands.supposed import Supposed, supposed_options
-from muster.model.times import try_duration
-
-
-class DurationType(click.ParamType[timedelta]):
-    """A duration as Go writes it."""
-
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return the span."""
-        span = value if isinstance(value, timedelta) else try_duration(value)
-        if span is None or span < timedelta(0):
-            self.fail(f"{value!r} is not a duration such as 30m, 90s or 2h.", param, ctx)
-        return span
 
 
 @click.command()
@@ -32,7 +18,9 @@ class DurationType(click.ParamType[timedelta]):
 @options.offline_option
 @options.now_option
 @options.state_option
-@click.option("--for", "span", type=DurationType(), default="1h", show_default=True, help="How far to look ahead.")
+@click.option(
+    "--for", "span", type=options.DurationType(), default="1h", show_default=True, help="How far to look ahead."
+)
 @click.option(
     "--renew",
     multiple=True,

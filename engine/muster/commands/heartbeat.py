@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands.options import present
+from muster.commands.options import FILE, FILE_THERE, FOLDER, present
 from muster.commands.outcome import say
+from muster.commands.sealing import identities
 from muster.commands.stopping import until_stopped
 from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
 from muster.model.agentref import is_cluster_name
@@ -38,18 +39,18 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
               help="The cluster that this speaks for.")  # fmt: skip
 @click.option("--remote", metavar="URL", help="The fleet repository, or a relay's, a URL or a path.")
 @click.option("--relay", metavar="URL", help="A relay that takes heartbeats over HTTP, in its place.")
-@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False), help="The token for the relay.")
-@click.option("--relay-ca", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+@click.option("--token-file", type=FILE, help="The token for the relay.")
+@click.option("--relay-ca", type=FILE_THERE,
               help="Who signed the relay's certificate, where the system does not know.")  # fmt: skip
 @click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
-@click.option("--kubeconfig", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--kubeconfig", type=FILE,
               help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
 @click.option("--api-server", metavar="URL", help="The API server, where it needs no credentials.")
-@click.option("--status", "status_file", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--status", "status_file", type=FILE,
               help="Report the version, capacity, allocatable and clusterClaims of this file.")  # fmt: skip
-@click.option("--csr", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+@click.option("--csr", type=FILE_THERE,
               help="Send this CertificateSigningRequest along.")  # fmt: skip
-@click.option("--identity", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+@click.option("--identity", type=FOLDER, metavar="DIR",
               help="Ask for a certificate, keep it and its key here, and ask anew in time.")  # fmt: skip
 @click.option("--sign", "signs", is_flag=True,
               help="Sign what is pushed with it, and keep nothing on the branch that is not signed so.")  # fmt: skip
@@ -167,16 +168,11 @@ def _seal(rotation: "Rotation | None") -> "AgentSeal | None":
 
 
 def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":
-    from muster.identity.errors import IdentityError, require_library
-
-    try:
-        require_library()
+    with identities():
         from muster.agent.rotation import Rotation
         from muster.identity.store import Store
 
         return Rotation(cluster, Store(folder), signer, seconds)
-    except IdentityError as error:
-        raise click.UsageError(f"{error}.") from error
 
 
 def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":

@@ -7,11 +7,10 @@ from pathlib import Path
 import click
 
 from muster.commands import completion, options
-from muster.commands.forecast import DurationType
 from muster.commands.progress import working
 
 
-class SpanType(DurationType):
+class SpanType(options.DurationType):
     """A duration as Go writes it, or so many days: `30d`."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
@@ -46,10 +45,8 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
 
     repository = open_repository(repo, os.environ)
     commit = seen(repository, resolve(repository, rev or "HEAD"))
-    try:
+    with options.usage_errors(UnknownKind):
         ids = object_ids(target)
-    except UnknownKind as error:
-        raise click.UsageError(str(error)) from error
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
     with working("reading the history"):
         all_found = [history(repository, commit, id_, start, now) for id_ in ids]

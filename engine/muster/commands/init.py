@@ -10,11 +10,13 @@ from pathlib import Path
 
 import click
 
+from muster.commands.options import FOLDER
+
 _SKELETON = Path(__file__).parent / "skeleton"
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=".")
+@click.argument("directory", type=FOLDER, default=".")
 def command(directory: Path) -> int:
     """Lay down a fleet repository in DIRECTORY. Files that exist already are left as they are.
 

@@ -1,16 +1,17 @@
 """Options that several verbs share."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.model.times import parse_time
+from muster.model.times import parse_time, try_duration
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from muster.model.ids import ObjectId
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FILE_THERE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
 
 class InstantType(click.ParamType[datetime]):
@@ -41,6 +45,22 @@ class InstantType(click.ParamType[datetime]):
             self.fail(f"{value!r} is not a time such as 2026-01-01T00:00:00Z, or 'now'.", param, ctx)
 
 
+class DurationType(click.ParamType[timedelta]):
+    """A duration as Go writes it, no shorter than `least`; `such_as` is what a message names."""
+
+    name = "duration"
+
+    def __init__(self, least: timedelta = timedelta(0), such_as: str = "30m, 90s or 2h") -> None:
+        self._least, self._such_as = least, such_as
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return the span."""
+        span = value if isinstance(value, timedelta) else try_duration(value)
+        if span is None or span < self._least:
+            self.fail(f"{value!r} is not a duration such as {self._such_as}.", param, ctx)
+        return span
+
+
 def present() -> datetime:
     """The present, UTC, whole seconds: the one place where a command reads the clock."""
     return datetime.now(UTC).replace(microsecond=0)
@@ -50,7 +70,7 @@ def repo_option(function: _F) -> _F:
     """`--repo DIR`."""
     return click.option(
         "--repo",
-        type=click.Path(path_type=Path, exists=False, file_okay=False),
+        type=FOLDER,
         default=".",
         show_default="the current directory",
         help="The fleet repository, or a directory inside it.",
@@ -67,7 +87,7 @@ def now_option(function: _F) -> _F:
 def sink_option(function: _F) -> _F:
     """`--sink-dir DIR`: the only place where a fleet's file sinks may write."""
     return click.option(
-        "--sink-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+        "--sink-dir", type=FOLDER, metavar="DIR",
         help="Let the fleet's file sinks write below this directory.  [default: they refuse]",
     )(function)  # fmt: skip
 
@@ -86,7 +106,7 @@ def rev_option(function: _F) -> _F:
 def state_option(function: _F) -> _F:
     """`--state FILE`: where to keep what the next run need not look at again."""
     return click.option(
-        "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", envvar="MUSTER_STATE",
+        "--state", type=FILE, metavar="FILE", envvar="MUSTER_STATE",
         show_envvar=True, help="Keep here what the next run need not look at again.  [default: in the cache]",
     )(function)  # fmt: skip
 
@@ -204,15 +224,22 @@ def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
     return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help="Output format.")
 
 
+@contextmanager
+def usage_errors(*errors: type[Exception]) -> Iterator[None]:
+    """Have what is wrong with what was typed be a click.UsageError."""
+    try:
+        yield
+    except errors as error:
+        raise click.UsageError(str(error)) from error
+
+
 def one_object(target: str) -> "Callable[[ObjectId], bool]":
     """What tells the object that `KIND/[NAMESPACE/]NAME` names. click.UsageError where it names no kind or object."""
     from muster.answers.select import ids_named
     from muster.model.words import UnknownKind
 
-    try:
+    with usage_errors(UnknownKind):
         is_named = ids_named(target)
-    except UnknownKind as error:
-        raise click.UsageError(str(error)) from error
     if "/" not in target:
         raise click.UsageError(f"name one object, as in {target}/NAME.")
     return is_named
@@ -235,10 +262,8 @@ def wanted(*targets: str) -> "Wanted | None":
     from muster.engine.warm import Wanted
     from muster.model.words import UnknownKind
 
-    try:
+    with usage_errors(UnknownKind):
         found = [one for target in targets if (one := wanted(target)) is not None]
-    except UnknownKind as error:
-        raise click.UsageError(str(error)) from error
     if len(found) < len(targets):
         return None
     return Wanted(frozenset().union(*(one.names for one in found)), any(one.wide for one in found))
@@ -289,10 +314,8 @@ def selected(run: "Run", target: str | None) -> list[Tree]:
     from muster.answers.select import select
     from muster.model.words import UnknownKind
 
-    try:
+    with usage_errors(UnknownKind):
         found = select(run, target)
-    except UnknownKind as error:
-        raise click.UsageError(str(error)) from error
     if target and "/" in target and not found:
         raise click.UsageError(f"there is no {target}")
     return found

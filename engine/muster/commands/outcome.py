@@ -25,9 +25,10 @@ def told_of(run: "Run") -> list[Finding]:
     return told(run.findings, run.now)
 
 
-def say(line: str, *, err: bool = False) -> None:
-    """Print a line that may hold anybody's words."""
-    click.echo(printable(line), err=err)
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines that may hold anybody's words."""
+    for line in lines:
+        click.echo(printable(line), err=err)
 
 
 def say_behind(done: "Reconciled | Edited") -> None:

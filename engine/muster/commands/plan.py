@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     metavar="FILE",
     help="Write the plan to this file, too, for muster reconcile --plan.",
 )

@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from muster.commands.exits import FINDINGS
 from muster.commands.metrics import fleet_name, require_metrics
 from muster.commands.outcome import report, say, say_behind
 from muster.commands.progress import working
-from muster.commands.signer import Signer, sign_once, signer_of, signer_options
+from muster.commands.signer import Signer, sign_once, signer_options
 from muster.commands.tracing import wants_traces
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
 @click.option(
     "--plan",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     metavar="FILE",
     help="Commit exactly what this file of muster plan --out says, as of its instant; else nothing.",
 )
@@ -54,14 +55,14 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
-@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--metrics", type=options.FILE, metavar="FILE",
               help="Write metrics for Prometheus' textfile collector, going on from what FILE counts.")  # fmt: skip
 @signer_options(required=False)
 @click.pass_context
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
-    workers: "Workers", metrics: Path | None, ca_cert: Path | None, ca_key: Path | None, longest: timedelta,
+    workers: "Workers", metrics: Path | None, signer: Signer | None,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -88,8 +89,7 @@ def command(
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
         ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer_of(ca_cert, ca_key, longest),
-        metrics=metrics,
+        sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
     )  # fmt: skip
 
 
@@ -108,8 +108,7 @@ def publish(repository: "Repository", done: "Reconciled", remote: str | None, si
     notified = notify_due(repository, done.settled.last, done.head, remote)
     if notified.published:
         click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
-    for line in (*publication.lines(), *notified.lines()):
-        say(line, err=True)
+    say(*publication.lines(), *notified.lines(), err=True)
     publication.faults.extend(notified.faults)
     return publication
 
@@ -121,20 +120,48 @@ def reconcile_once(
     signer: Signer | None = None, metrics: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
+    from muster.acts.landing import target_branch
+    from muster.acts.reconcile import reconcile
+    from muster.answers.listening import WRITER
+    from muster.check.waivers import told
+    from muster.gitio.recovery import recover
+    from muster.gitio.repository import open_repository
+    from muster.gitio.retry import patient
+    from muster.gitio.upkeep import tidy
+
     with ExitStack() as measured:
         observers = [measured.enter_context(one) for one in _observers(metrics, repo)]
-        return _reconcile(
-            repo, now, branch, remote, ears, sink_dir, state, workers, plan, signer, observers,
-            back_in_time=back_in_time, verbose=verbose,
-        )  # fmt: skip
+        use_cache(os.environ)
+        repository = open_repository(repo, os.environ)
+        authority = signer.load(repository, now()) if signer else None
+        say(*recover(repository), err=True)
+        target, ears = branch or target_branch(repository), ears or WRITER
+        kept = open_state_of(os.environ, repository, target, state)
+        planned = _read(plan) if plan else None
+        done = _as_planned(lambda: reconcile(
+            repository, now, branch=target, remote=remote, attempts=patient(), ears=ears, back_in_time=back_in_time,
+            state=kept, workers=workers, planned=planned,
+        ))  # fmt: skip
+        if done is None:
+            return FINDINGS
+        _tell(done, remote)
+        publication = publish(repository, done, remote, sink_dir)
+        for observer in observers:
+            observer.looked(done, publication)
+        refused = sign_once(repository, authority, now, target, remote, ears).refused if authority else ()
+        troubles = _propose(repository, done, target, remote)
+        tidy(repository)
+        say_behind(done)
+        say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
+        if verbose:
+            _tell_how(repository, done)
+        code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
+        return code or (FINDINGS if refused or troubles else 0)
 
 
 def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[Observer]]":
     """Who measures the run."""
-
-    def tell(line: str) -> None:
-        say(line, err=True)
-
+    tell = partial(say, err=True)
     if metrics is not None:
         require_metrics()
         from muster.acts.metering import metered
@@ -146,72 +173,43 @@ def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextMan
         yield traced(fleet_name(repo))
 
 
-def _reconcile(
-    repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, ears: "Ears | None",
-    sink_dir: Path | None, state: Path | None, workers: "Workers | None", plan: Path | None, signer: Signer | None,
-    observers: "Sequence[Observer]", *, back_in_time: bool, verbose: bool,
-) -> int:  # fmt: skip
-    from muster.acts.landing import target_branch
-    from muster.acts.pacing import told_of_waiting
+def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
+    """Make a run; None, which is told, where what follows is not what was planned."""
     from muster.acts.planned import PlanMovedError
-    from muster.acts.proposals import propose
-    from muster.acts.reconcile import reconcile
-    from muster.answers.listening import WRITER
-    from muster.check.waivers import told
-    from muster.gitio.recovery import recover
-    from muster.gitio.repository import open_repository
-    from muster.gitio.retry import patient
-    from muster.gitio.upkeep import tidy
 
-    use_cache(os.environ)
-    repository = open_repository(repo, os.environ)
-    authority = signer.load(repository, now()) if signer else None
-    for line in recover(repository):
-        say(line, err=True)
-    target = branch or target_branch(repository)
-    kept = open_state_of(os.environ, repository, target, state)
-    planned = _read(plan) if plan else None
     try:
         with working("evaluating the fleet"):
-            done = reconcile(
-                repository, now, branch=target, remote=remote, attempts=patient(), ears=ears or WRITER,
-                back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
-            )  # fmt: skip
+            return run()
     except PlanMovedError as moved:
         click.echo("the plan does not hold any more, and nothing was written:", err=True)
-        for line in moved.lines:
-            say(f"  {line}", err=True)
+        say(*(f"  {line}" for line in moved.lines), err=True)
         click.echo("hint: make a new one with muster plan --out", err=True)
-        return FINDINGS
-    if done.commit:
-        from muster.engine.changes import summary
+        return None
 
-        say(f"{done.commit[:12]} {summary(done.settled.changes)}")
-        for change in done.settled.changes:
-            say(f"  {change}")
+
+def _tell(done: "Reconciled", remote: str | None) -> None:
+    """Say what was committed, or why nothing was."""
+    from muster.acts.pacing import told_of_waiting
+    from muster.engine.changes import summary
+
+    if done.commit:
+        say(f"{done.commit[:12]} {summary(done.settled.changes)}", *(f"  {change}" for change in done.settled.changes))
     elif done.waits:
         say(told_of_waiting(done.settled, format_time(done.waits)))
     else:
         click.echo("nothing to do")
     if done.pushed:
         click.echo(f"pushed to {without_secrets(remote or '')}")
-    publication = publish(repository, done, remote, sink_dir)
-    for observer in observers:
-        observer.looked(done, publication)
-    refused = sign_once(repository, authority, now, target, remote, ears or WRITER).refused if authority else ()
-    proposed = propose(repository, done, target, remote)
-    tidy(repository)
-    for proposal in proposed.proposals:
-        say(str(proposal))
-    for trouble in proposed.troubles:
-        say(trouble, err=True)
-    say_behind(done)
-    for held in done.settled.last.held:
-        say(f"held: {held['kind']}/{held['name']}: {held['effect']}: {held['reason']}")
-    if verbose:
-        _tell_how(repository, done)
-    code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
-    return code or (FINDINGS if refused or proposed.troubles else 0)
+
+
+def _propose(repository: "Repository", done: "Reconciled", branch: str, remote: str | None) -> list[str]:
+    """Propose what waits for approval, and say what became of it; return what went wrong."""
+    from muster.acts.proposals import propose
+
+    proposed = propose(repository, done, branch, remote)
+    say(*map(str, proposed.proposals))
+    say(*proposed.troubles, err=True)
+    return proposed.troubles
 
 
 def _read(plan: Path) -> "Planned":
@@ -227,6 +225,5 @@ def _tell_how(repository: "Repository", done: "Reconciled") -> None:
     """Say how the run went, and how old agents' words are."""
     from muster.answers.listening import age_line
 
-    for line in (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now)):
-        if line:
-            say(line, err=True)
+    said = (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now))
+    say(*filter(None, said), err=True)

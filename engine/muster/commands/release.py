@@ -1,12 +1,11 @@
 """`muster release`: give a claim's cluster back, as one commit."""
 
 from functools import partial
-from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import edit_once, edit_options
+from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
@@ -16,9 +15,9 @@ from muster.commands.edits import edit_once, edit_options
 )
 @options.repo_option
 @edit_options
-def command(name: str, namespace: str, repo: Path, branch: str | None, push: bool, remote: str) -> int:
+def command(name: str, namespace: str, into: Destination) -> int:
     """Release the claim NAME, as one commit. The next reconcile has its cluster deleted, within the pool's budget."""
     from muster.acts.claiming import release
 
     change = partial(release, name=name, namespace=namespace)
-    return edit_once(repo, change, f"Release claim {name}", branch=branch, push=push, remote=remote)
+    return into.commit(change, f"Release claim {name}")

@@ -39,11 +39,8 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     repository = open_repository(repo, os.environ)
     revision, files = _policies(policies)
     first, last, ruling = (resolve(repository, name) for name in (start, end or "HEAD", revision))
-    with working("replaying"):
-        try:
-            found = replay(repository, first, last, ruling, files)
-        except NotSupposable as error:
-            raise click.UsageError(str(error)) from error
+    with working("replaying"), options.usage_errors(NotSupposable):
+        found = replay(repository, first, last, ruling, files)
     sys.stdout.write(json_text(replay_document(found)) if output == "json" else replay_text(found))
     if found.unheard:
         click.echo("clusters that speak through refs of their own stayed as they were: no history has that", err=True)

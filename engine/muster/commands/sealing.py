@@ -1,33 +1,44 @@
 """What the commands of agents share that sign what they push: with which identity."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands.options import FOLDER
+
 if TYPE_CHECKING:
     from muster.identity.seal import AgentSeal
 
 identity_option = click.option(
-    "--identity", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--identity", type=FOLDER, metavar="DIR",
     help="Sign what is pushed with the certificate that muster heartbeat keeps here.",
 )  # fmt: skip
 
 
-def seal_of(folder: Path | None) -> "AgentSeal | None":
-    """What signs with the identity in a folder; None for no folder. click.UsageError where there is none in it."""
+@contextmanager
+def identities() -> Iterator[None]:
+    """Have what the block does with certificates need their library; click.UsageError for what is wrong with either."""
     from muster.identity.errors import IdentityError, require_library
 
-    if folder is None:
-        return None
     try:
         require_library()
+        yield
+    except IdentityError as error:
+        raise click.UsageError(f"{error}.") from error
+
+
+def seal_of(folder: Path | None) -> "AgentSeal | None":
+    """What signs with the identity in a folder; None for no folder. click.UsageError where there is none in it."""
+    if folder is None:
+        return None
+    with identities():
         from muster.identity.seal import AgentSeal
         from muster.identity.store import Store
 
         seal = AgentSeal(Store(folder))
         if seal.store.current() is None:
             raise click.UsageError(f"{folder} has no certificate yet: muster heartbeat --identity asks for one.")
-    except IdentityError as error:
-        raise click.UsageError(f"{error}.") from error
     return seal

@@ -1,13 +1,12 @@
 """`muster sign`: make the certificates of approved requests, as one commit."""
 
 import os
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import edit_options
+from muster.commands.edits import Destination, edit_options
 from muster.commands.exits import FINDINGS
 from muster.commands.outcome import say
 from muster.commands.signer import Signer, sign_once, signer_options
@@ -21,10 +20,7 @@ from muster.model.secrets import without_secrets
 @edit_options
 @options.offline_option
 @click.pass_context
-def command(
-    ctx: click.Context, repo: Path, now: datetime, ca_cert: Path, ca_key: Path, longest: timedelta,
-    branch: str | None, push: bool, remote: str, offline: bool,
-) -> int:  # fmt: skip
+def command(ctx: click.Context, now: datetime, signer: Signer, into: Destination, offline: bool) -> int:
     """Sign the requests for certificates that are approved, and commit the certificates.
 
     What is signed was approved by the policy csr-approval or by a person, with exactly that content. A certificate has
@@ -39,16 +35,15 @@ def command(
     from muster.gitio.repository import open_repository
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
-    repository = open_repository(repo, os.environ)
-    authority = Signer(ca_cert, ca_key, longest).load(repository, now)
-    for line in recover(repository):
-        say(line, err=True)
+    repository = open_repository(into.repo, os.environ)
+    authority = signer.load(repository, now)
+    say(*recover(repository), err=True)
     done = sign_once(
-        repository, authority, (lambda: now) if given else options.present, branch or target_branch(repository),
-        remote if push else None, replace(WRITER, ask=not offline),
+        repository, authority, (lambda: now) if given else options.present, into.branch or target_branch(repository),
+        into.remote if into.push else None, replace(WRITER, ask=not offline),
     )  # fmt: skip
     if done.commit is None and not done.refused:
         click.echo("nothing to do")
     if done.pushed:
-        click.echo(f"pushed to {without_secrets(remote)}")
+        click.echo(f"pushed to {without_secrets(into.remote)}")
     return FINDINGS if done.refused else 0

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from muster.commands.options import FILE, DurationType, as_one
 from muster.commands.outcome import say, say_behind
+from muster.commands.sealing import identities
 
 if TYPE_CHECKING:
     from muster.acts.editing import Edited
@@ -17,40 +19,26 @@ if TYPE_CHECKING:
     from muster.identity.authority import Authority
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_SHORTEST: Final = timedelta(seconds=1)
 
 
 def signer_options(*, required: bool) -> Callable[[_F], _F]:
-    """`--ca-cert FILE`, `--ca-key FILE` and `--longest DURATION`."""
+    """`--ca-cert FILE`, `--ca-key FILE` and `--longest DURATION`, as one parameter `signer`."""
 
     def add(function: _F) -> _F:
-        file = click.Path(path_type=Path, dir_okay=False)
+        joined = as_one(function, "signer", _signer, "ca_cert", "ca_key", "longest")
         for option in (
-            click.option("--longest", type=_Duration(), default="720h", show_default=True, metavar="DURATION",
-                         help="How long a certificate lives at the most."),
-            click.option("--ca-key", type=file, required=required, metavar="FILE",
+            click.option("--longest", type=DurationType(_SHORTEST, "12h or 30m"), default="720h", show_default=True,
+                         metavar="DURATION", help="How long a certificate lives at the most."),
+            click.option("--ca-key", type=FILE, required=required, metavar="FILE",
                          help="Its key: outside the repository, and nobody else's to read."),
-            click.option("--ca-cert", type=file, required=required, metavar="FILE",
+            click.option("--ca-cert", type=FILE, required=required, metavar="FILE",
                          help="Sign what is approved with this authority, PEM."),
         ):  # fmt: skip
-            function = option(function)
-        return function
+            joined = option(joined)
+        return joined
 
     return add
-
-
-class _Duration(click.ParamType[timedelta]):
-    """A duration such as 12h."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return it; it is positive."""
-        from muster.model.times import try_duration
-
-        found = value if isinstance(value, timedelta) else try_duration(value)
-        if found is None or found < timedelta(seconds=1):
-            self.fail(f"{value!r} is not a duration such as 12h or 30m.", param, ctx)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +51,22 @@ class Signer:
 
     def load(self, repository: "Repository", now: datetime) -> "Authority":
         """Read it. click.UsageError where that cannot be, or its key lies where git could take it along."""
-        from muster.identity.errors import IdentityError, require_library
-
         for place in (repository.worktree, repository.git_dir):
             if place is not None and self.key.resolve().is_relative_to(place.resolve()):
                 raise click.UsageError(f"--ca-key {self.key} lies in the repository, where it must never be.")
-        try:
-            require_library()
+        with identities():
             from muster.identity.authority import load_authority
 
             return load_authority(self.certificate, self.key, self.longest, now)
-        except IdentityError as error:
-            raise click.UsageError(f"{error}.") from error
 
 
-def signer_of(certificate: Path | None, key: Path | None, longest: timedelta) -> Signer | None:
+def _signer(ca_cert: Path | None, ca_key: Path | None, longest: timedelta) -> Signer | None:
     """The signer that was named; None for none. click.UsageError for half of one."""
-    if certificate is None and key is None:
+    if ca_cert is None and ca_key is None:
         return None
-    if certificate is None or key is None:
+    if ca_cert is None or ca_key is None:
         raise click.UsageError("--ca-cert and --ca-key go together.")
-    return Signer(certificate, key, longest)
+    return Signer(ca_cert, ca_key, longest)
 
 
 def sign_once(
@@ -96,10 +79,7 @@ def sign_once(
 
     done = sign(repository, authority, now, branch=branch, remote=remote, attempts=patient(), ears=ears)
     if done.commit:
-        say(f"{done.commit[:12]} signed {len(done.told)}")
-    for line in done.told:
-        say(f"  {line}")
-    for line in done.refused:
-        say(line, err=True)
+        say(f"{done.commit[:12]} signed {len(done.told)}", *(f"  {line}" for line in done.told))
+    say(*done.refused, err=True)
     say_behind(done)
     return done

@@ -11,7 +11,6 @@ import click
 
 from muster.commands import options
 from muster.commands.exits import FAULT, FINE
-from muster.commands.forecast import DurationType
 from muster.commands.outcome import told_of
 from muster.commands.progress import working
 from muster.commands.reading import Reading
@@ -29,14 +28,14 @@ _MOST_INSTANTS, _MOST_LINES = 12, 20
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=options.FOLDER)
 @options.source_options
 @click.option("--title", metavar="TEXT", help="What stands at the top.  [default: the name of the repository's folder]")
 @click.option(
     "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
 )
 @click.option(
-    "--forecast", metavar="DURATION", type=DurationType(),
+    "--forecast", metavar="DURATION", type=options.DurationType(),
     help="Say also what happens next in that time, if nobody says anything more (see muster forecast).",
 )  # fmt: skip
 def command(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from muster.commands import options
+from muster.commands.options import FILE_THERE
 
 if TYPE_CHECKING:
     from muster.acts.rehearsal import Rehearsal
@@ -75,10 +76,8 @@ class Supposed:
 
         with CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents) as snapshot:
             supposition = Supposition(assemble(snapshot))
-            try:
+            with options.usage_errors(NotSupposable):
                 lost = self._all(supposition, now, trial.origin.worktree)
-            except NotSupposable as error:
-                raise click.UsageError(str(error)) from error
             trial.suppose(supposition.edits)
         return lost
 
@@ -126,12 +125,13 @@ def _supposed(lose: Any, report: Any, edit: Any, policy: Any) -> Supposed:
 def supposed_options(function: _F) -> _F:
     """The four of them, as one parameter `supposed`."""
     joined = options.as_one(function, "supposed", _supposed, "lose", "report", "edit", "policy")
-    file = click.Path(path_type=Path, exists=True, dir_okay=False)
     for option in (
-        click.option("--policy", type=file, multiple=True, metavar="FILE", help="Suppose this policy is in force."),
+        click.option(
+            "--policy", type=FILE_THERE, multiple=True, metavar="FILE", help="Suppose this policy is in force."
+        ),
         click.option(
             "--edit",
-            type=file,
+            type=FILE_THERE,
             multiple=True,
             metavar="FILE",
             help="Suppose this file is committed: at its own path, or, from elsewhere, in place of its objects.",

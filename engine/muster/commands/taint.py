@@ -1,13 +1,12 @@
 """`muster taint`: taint clusters by hand, as one commit that changes nothing else."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import clusters_option, edit_once, edit_options
+from muster.commands.edits import Destination, clusters_option, edit_options
 
 
 class TaintType(click.ParamType[object]):
@@ -30,9 +29,7 @@ class TaintType(click.ParamType[object]):
 @options.repo_option
 @clusters_option()
 @edit_options
-def command(
-    taints: tuple[Any, ...], repo: Path, clusters: tuple[str, ...], branch: str | None, push: bool, remote: str
-) -> int:
+def command(taints: tuple[Any, ...], clusters: tuple[str, ...], into: Destination) -> int:
     """Add taints to clusters, or remove them, and commit that.
 
     A TAINT is KEY[=VALUE]:EFFECT, which adds it or changes its value; KEY:EFFECT- removes it, and KEY- every taint of
@@ -42,4 +39,4 @@ def command(
 
     subject = f"Taint {', '.join(clusters)}: {' '.join(f'{one}-' if one.removed else str(one) for one in taints)}"
     change = partial(taint, clusters=clusters, edits=taints)
-    return edit_once(repo, change, subject, branch=branch, push=push, remote=remote)
+    return into.commit(change, subject)

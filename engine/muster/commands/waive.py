@@ -2,12 +2,11 @@
 
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import click
 
 from muster.commands import options
-from muster.commands.edits import edit_once, edit_options
+from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
@@ -21,9 +20,8 @@ from muster.commands.edits import edit_once, edit_options
 @options.now_option
 @edit_options
 def command(
-    code: str, object_: str, reason: str, owner: str, until: str, name: str, repo: Path, now: datetime,
-    branch: str | None, push: bool, remote: str,
-) -> int:  # fmt: skip
+    code: str, object_: str, reason: str, owner: str, until: str, name: str, now: datetime, into: Destination
+) -> int:
     """Waive what CODE says of OBJECT (KIND/[NAMESPACE/]NAME, or a file), as it is found now.
 
     A warning, a note and advice are not told any more until that day; an error is, but no exit code counts it, and its
@@ -32,4 +30,4 @@ def command(
     from muster.acts.waiving import waive
 
     change = partial(waive, code=code, about=object_, reason=reason, owner=owner, until=until, now=now, name=name)
-    return edit_once(repo, change, f"Waive {code} of {object_}", branch=branch, push=push, remote=remote)
+    return into.commit(change, f"Waive {code} of {object_}")

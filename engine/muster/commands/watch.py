@@ -16,7 +16,7 @@ from muster.commands.disposable import open_state_of, use_cache
 from muster.commands.metrics import fleet_name
 from muster.commands.outcome import say
 from muster.commands.serving import Serving, serving_options
-from muster.commands.signer import signer_of, signer_options
+from muster.commands.signer import Signer, signer_options
 from muster.commands.stopping import until_stopped
 from muster.commands.tracing import wants_traces
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 @serving_options
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None, state: Path | None, workers: "Workers", ca_cert: Path | None, ca_key: Path | None,
-    longest: timedelta, serving: Serving,
+    sink_dir: Path | None, state: Path | None, workers: "Workers", signer: Signer | None,
+    serving: Serving,
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
 
@@ -65,7 +65,6 @@ def command(
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
-    signer = signer_of(ca_cert, ca_key, longest)
     kept = open_state_of(os.environ, repository, target, state)
     if verbose and kept is None:
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
