@@ -51,9 +51,10 @@ class Reconciled:
     `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
     which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
     this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
-    kept. `head` is the commit at which the branch that was evaluated is now."""
+    kept. `head` is the commit at which the branch that was evaluated is now, `question` what was asked before."""
 
     settled: "Settled"
+    question: Question
     heard: Heard
     instant: Instant
     commit: str | None
@@ -252,6 +253,7 @@ class _Asked:
             run.found.remember(self.state)
         return Reconciled(
             settled,
+            run.question,
             run.question.heard,
             run.instant,
             commit if commit != base else None,

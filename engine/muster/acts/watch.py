@@ -132,7 +132,7 @@ class Watcher:
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
             self._tell(done)
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
-            notified = notify_due(self.repository, done.settled.last, done.head, self._remote)
+            notified = notify_due(self.repository, done, self._remote)
             for sent in (publication, notified):
                 for line in (*sent.lines(), *(found.message for found in sent.faults)):
                     self.say(f"{format_time(done.settled.last.now)} {line}")

@@ -105,7 +105,7 @@ def publish(repository: "Repository", done: "Reconciled", remote: str | None, si
     elif pulses and not publication.failures and not publication.faults:
         due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
         click.echo(f"{due} and no sink is there to take them; see muster pulses")
-    notified = notify_due(repository, done.settled.last, done.head, remote)
+    notified = notify_due(repository, done, remote)
     if notified.published:
         click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
     say(*publication.lines(), *notified.lines(), err=True)

@@ -4,7 +4,7 @@ import json
 import re
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from pathlib import Path
@@ -17,12 +17,16 @@ from muster.acts.publish import notify
 from muster.acts.publish.notify import notify_due
 from muster.acts.publish.publish import Publication
 from muster.acts.publish.sinks import Patience
-from muster.acts.reconcile import reconcile
+from muster.acts.reconcile import Reconciled, reconcile
 from muster.decide import notifying
+from muster.engine.executors import Executor, Here
+from muster.engine.state import State
+from muster.engine.workers import Workers
 from muster.gitio.notice_memory import read_memory
-from muster.gitio.repository import open_repository
+from muster.gitio.repository import Repository, open_repository
 from tests.acts.publish.receiver import Receiver, receiving
 from tests.acts.test_walkthrough import lease
+from tests.engine.test_warm import state_in
 from tests.support.git import Repo, clone, new_repository
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -63,6 +67,9 @@ class Fleet:
         self.repo = new_repository(path) if remote is None else Repo(path, {})
         self.environ: Mapping[str, str] = {}
         self.now, self.remote = NOON, remote
+        self.state: State | None = None
+        self.workers: Workers | None = None
+        self.looked_at = ""
         self.repo.commit(
             {"fleet.yaml": FLEET % sinks, "policy.yaml": POLICY % policy}
             | {f"{name}.yaml": CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "eu"), ("c", "us"))}
@@ -79,9 +86,22 @@ class Fleet:
     def run(self, minutes: float = 0) -> Publication:
         """Reconcile and tell, so much later."""
         self.now += timedelta(minutes=minutes)
-        repository = open_repository(self.repo.path, self.repo.environ)
-        done = reconcile(repository, lambda: self.now, branch="main", remote=self.remote, attempts=range(3))
-        return notify_due(repository, done.settled.last, done.head, self.remote, self.environ, HURRIED)
+        done = self.reconcile()
+        return notify_due(self.repository, done, self.remote, self.environ, HURRIED)
+
+    def reconcile(self) -> Reconciled:
+        """A run that is killed before it tells anything."""
+        done = reconcile(
+            self.repository, lambda: self.now, branch="main", remote=self.remote, attempts=range(3), state=self.state,
+            workers=self.workers,
+        )  # fmt: skip
+        self.looked_at = done.looked_at
+        return done
+
+    @property
+    def repository(self) -> Repository:
+        """The repository, opened anew."""
+        return open_repository(self.repo.path, self.repo.environ)
 
 
 def events(receiver: Receiver) -> list[Any]:
@@ -115,6 +135,48 @@ def test_what_changes_is_told_once_by_group(tmp_path: Path) -> None:
         fleet.say("True", "a")
         fleet.run()
         assert told(events(receiver)[-1]) == ["a False>True"]
+
+
+class InShards(Workers):
+    """Has every neighbourhood decided by itself, in this process."""
+
+    def executor(self, files: int) -> Executor:
+        return Here()
+
+
+@pytest.mark.parametrize(
+    ("kept", "killed", "looked_at"),
+    [(True, 0, "wide"), (True, 2, "nothing"), (True, 0, "shards"), (True, 2, "nothing"), (False, 0, "shards")],
+    ids=["a part", "nothing", "shards", "nothing after shards", "shards, and nothing is kept"],
+)
+def test_the_same_is_told_however_much_a_run_looks_at(
+    tmp_path: Path, request: pytest.FixtureRequest, kept: bool, killed: int, looked_at: str
+) -> None:
+    """What policies read is in no summary: when a Lease was renewed. Runs may be killed before they tell."""
+    group = "group: {by: \"reported['ManagedClusterConditionAvailable'].reason + string(lease.spec.renewTime)\"}"
+    with receiving() as receiver, closing(state_in(tmp_path)) as state:
+        fleet = Fleet(tmp_path / "fleet", webhook(receiver), group)
+        refused = CLUSTER.replace("true", "false")
+        fleet.repo.commit({f"{number}.yaml": refused % (f"d{number}", "eu") for number in range(9)})
+        fleet.state = state if kept else None
+        if "shards" in request.node.name:
+            fleet.reconcile()
+            state.drop()
+            fleet.workers = InShards(files=1)
+        else:
+            fleet.run()
+            fleet.run()  # what was written is looked at once more
+        fleet.say("False", "a", reason="Burning")
+        fleet.say("False", "b", reason="Flooded")
+        for _ in range(killed):
+            fleet.reconcile()
+        fleet.run()
+        assert looked_at in fleet.looked_at
+        found = {event["data"]["group"]: told(event) for event in events(receiver)}
+    assert found == {
+        "Burning2026-01-01T12:00:00Z": ["a True>False"],
+        "Flooded2026-01-01T12:00:00Z": ["b True>False"],
+    }
 
 
 def test_a_window_and_quiet_hours_delay_and_lose_nothing(tmp_path: Path) -> None:
@@ -211,7 +273,7 @@ def test_another_clone_knows_what_was_told(tmp_path: Path) -> None:
         far = clone(origin, tmp_path / "far")
         repository = open_repository(far.path, far.environ)
         done = reconcile(repository, lambda: near.now, branch="main", remote="origin", attempts=range(3))
-        assert notify_due(repository, done.settled.last, done.head, "origin", {}, HURRIED) == Publication()
+        assert notify_due(repository, done, "origin", {}, HURRIED) == Publication()
         assert read_memory(repository, "origin").done != []
         assert len(receiver.requests) == 1
 

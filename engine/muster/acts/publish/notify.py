@@ -6,25 +6,25 @@ transitions with the same ids; one that is killed afterwards sends what it had s
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.acts.publish.notice_sinks import NoticeSink, opener, sinks_of
 from muster.acts.publish.publish import PATIENT, Deliverer, Publication
 from muster.acts.publish.sinks import Patience
 from muster.decide.notifying import bounded, change_tree, messages
 from muster.engine.changes import object_changes
-from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.question import default_home
 from muster.engine.run import Run
+from muster.engine.warm import Wanted, answer
 from muster.fleet.faults import of_stage
-from muster.gitio.apart import derived_branch, derived_tip
+from muster.gitio.apart import derived_branch, derived_tip, seen
 from muster.gitio.changes import changed_paths
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.notice_memory import NoticeMemory, read_memory, remember
 from muster.gitio.objects import Objects
-from muster.gitio.open import open_commit
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, is_ancestor
 from muster.model.ids import ObjectId
@@ -35,7 +35,11 @@ from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 from muster.model.times import earliest, format_time
 from muster.model.tree import Tree, dig
+from muster.policy.ruled import Ruled
 from muster.yamlio.loader import load_documents
+
+if TYPE_CHECKING:
+    from muster.acts.reconcile import Reconciled
 
 #: So many transitions are written out in a message; of the others it is said how many there are.
 _MOST_LINES: Final = 30
@@ -45,19 +49,19 @@ _TYPE: Final = "dev.muster.notification.v1"
 
 
 def notify_due(
-    repository: Repository, run: Run, head: str, remote: str | None = None,
+    repository: Repository, done: "Reconciled", remote: str | None = None,
     environ: Mapping[str, str] = os.environ, patience: Patience = PATIENT,
 ) -> Publication:  # fmt: skip
-    """Tell what the commits up to `head` changed, and what waited until now. `run` decided what is there.
+    """Tell what the commits changed up to the one at which a run has left the branch, and what waited until now.
 
     Nothing is told of what was before the first look. Without sinks nothing is told nor remembered. A fault of ours is
     in the result. RepositoryError where the memory cannot be had.
     """
-    settings = sinks_of(run.fleet.settings.spec)
-    if not settings or not head:
+    settings = sinks_of(done.settled.last.fleet.settings.spec)
+    if not settings or not done.head:
         return Publication()
     try:
-        return _notify(repository, run, head, remote, environ, patience, settings)
+        return _notify(repository, done, remote, environ, patience, settings)
     except RepositoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
@@ -65,22 +69,16 @@ def notify_due(
 
 
 def _notify(
-    repository: Repository, run: Run, head: str, remote: str | None, environ: Mapping[str, str], patience: Patience,
+    repository: Repository, done: "Reconciled", remote: str | None, environ: Mapping[str, str], patience: Patience,
     settings: Mapping[str, NoticeSink],
 ) -> Publication:  # fmt: skip
-    branch = derived_branch(repository, head)
-    tip = (derived_tip(repository, branch) if branch else None) or head
+    run, branch = done.settled.last, derived_branch(repository, done.head)
+    tip = (derived_tip(repository, branch) if branch else None) or done.head
     memory = read_memory(repository, remote)
     result = Publication()
     if memory.upto != tip:
         notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
-        fleet = run.fleet
-        spoken_of = {kind for policy in fleet.compiled.notifications for kind in policy.target.kinds} or set(ALL)
-        asked = (one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of)
-        if any(id_ not in fleet.objects for id_ in asked):
-            with open_commit(repository, head) as snapshot:  # this run has not looked at them
-                fleet = evaluate_snapshot(snapshot, run.now).fleet
-        told = messages(fleet, notices, memory.messages.values(), run.now)
+        told = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
         memory.messages = {message.id: message for message in told if message.id not in memory.done}
         if lost := [message for message in told if message.id in memory.messages.keys() - bounded(told)]:
             result.failures["memory"] = [f"{len(lost)} messages that no sink took for long are given up"]
@@ -95,6 +93,27 @@ def _notify(
         name: [without_secrets(reason, environ) for reason in reasons] for name, reasons in result.failures.items()
     }
     return result
+
+
+def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Notice]) -> Ruled:
+    """The fleet with all of each object of which policies are asked.
+
+    A run that looked at a part, or in shards, has summaries of the others, or nothing: these are looked at now, from
+    what it has left. So the same is told, whatever it looked at.
+    """
+    fleet = done.settled.last.fleet
+    if not fleet.partial or not notices:
+        return fleet
+    spoken_of = {kind for policy in fleet.compiled.notifications for kind in policy.target.kinds}
+    if not fleet.objects:  # it has looked at nothing, policies neither
+        spoken_of = set(ALL)
+    ids = {one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of}
+    missing = {id_ for id_ in ids if id_ not in fleet.objects or id_ in fleet.beyond.standing}
+    if not missing and fleet.objects:
+        return fleet
+    wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}), wide=not ids)
+    found = answer(done.question.at(seen(repository, done.head)), done.state, wanted=wanted)
+    return found.settled.last.fleet
 
 
 def _send(
