@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from muster.decide.context import Context
-from muster.decide.transitions import condition
+from muster.decide.transitions import saying
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -29,13 +29,9 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | F
         of = MANAGED_CLUSTER.id(add_on.id.namespace)
         cluster = view.now(of, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
-            before = view.conditions_before(add_on.id).get(_AVAILABLE)
-            value = condition(before, status="Unknown", reason=cluster["reason"], message=cluster["message"], now=now)
-            yield Decision(
-                add_on.id,
-                ("status", "conditions", (_AVAILABLE,)),
-                value,
-                Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN),
+            said = ("Unknown", cluster["reason"], cluster["message"])
+            yield saying(
+                view, add_on.id, _AVAILABLE, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
             )
 
     yield from each(view.of(MANAGED_CLUSTER_ADD_ON), unknown)

@@ -20,7 +20,7 @@ from muster.decide.transitions import condition
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Input
 from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import is_cluster
@@ -228,10 +228,8 @@ def _condition(
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
     """A condition appears with the first incident, and says from then on how things stand."""
-    (id_, past), (status, reason, message) = ids, verdict
+    (id_, past), (status, reason, _) = ids, verdict
     before = shared.conditions_before(past).get(type_)
     if before is None and status == "False" and reason != "Overridden":
         return
-    decided = condition(before, status=status, reason=reason, message=message, now=now)
-    path: Path = ("status", "conditions", (type_,))
-    yield Decision(id_, path, decided, because)
+    yield Decision(id_, ("status", "conditions", (type_,)), condition(before, *verdict, now=now), because)

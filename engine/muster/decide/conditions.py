@@ -12,7 +12,7 @@ from muster import cel
 from muster.decide.context import Context
 from muster.decide.damping import PENDING, pending
 from muster.decide.failures import Failed, Failures, PolicyFailure
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -90,7 +90,7 @@ def object_conditions(
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
             scopes.view.conditions_before(obj.id).get(policy.type),
-            status=statement.status, reason=statement.reason, message=statement.message, now=now,
+            statement.status, statement.reason, statement.message, now=now,
             generation=generation if statement.generation is None else statement.generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
@@ -147,8 +147,7 @@ def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[
     """While a policy cannot be read, what it decided before stays: an error in a rule is no news of a cluster."""
     for type_, before in scopes.view.conditions_before(obj.id).items():
         if type_ not in conditions:
-            value = {name: field for name, field in before.items() if name != "type"}
-            yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
+            yield as_it_was(obj.id, type_, before, _KEPT)
 
 
 def judge(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.decide.transitions import condition
+from muster.decide.transitions import saying
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -31,10 +31,9 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
         known = identities.get(obj.id.name)
         if known is None or (obj.kind is MANAGED_CLUSTER and not is_accepted(obj)):
             return
-        status, reason = ("False", known.reason) if known.reason else ("True", "SignatureVerified")
-        message = f"Not received: {known.doubt}." if known.reason else f"What its agent says is signed by {known.user}."
-        before = view.conditions_before(obj.id).get(VERIFIED)
-        decided = condition(before, status=status, reason=reason, message=message, now=now)
-        yield Decision(obj.id, ("status", "conditions", (VERIFIED,)), decided, _BECAUSE)
+        said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
+        if known.reason:
+            said = ("False", known.reason, f"Not received: {known.doubt}.")
+        yield saying(view, obj.id, VERIFIED, said, _BECAUSE, now)
 
     yield from each(view.of(*CLUSTERS), judged)

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.decide.silence import kept_clusters
-from muster.decide.transitions import condition
+from muster.decide.transitions import condition, saying
 from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
 from muster.fleet.approvals import issued
 from muster.fleet.faults import each
@@ -61,15 +61,14 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
     before = view.conditions_before(obj.id).get(ACCEPTED)
     if is_accepted(obj):
-        status, reason, message = "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"
+        said = ("True", "HubClusterAdminAccepted", "Accepted by hub cluster admin")
     elif before is not None and before.get("status") == "True":
-        status, reason, message = "False", "HubClusterAdminDenied", "Denied by hub cluster admin"
+        said = ("False", "HubClusterAdminDenied", "Denied by hub cluster admin")
     elif before is not None:  # it was out already, for whatever reason stands there
-        status, reason, message = "False", str(before.get("reason", "")), str(before.get("message", ""))
+        said = ("False", str(before.get("reason", "")), str(before.get("message", "")))
     else:
         return None
-    decided = condition(before, status=status, reason=reason, message=message, now=now)
-    return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, _BECAUSE)
+    return saying(view, obj.id, ACCEPTED, said, _BECAUSE, now)
 
 
 def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
@@ -102,7 +101,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
         spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
         if not spoke or not is_accepted(obj) or (certificates and obj.id.name not in _with_certificates(view)):
             return
-    decided = condition(before, status="True", reason=JOINED, message="Managed cluster joined", now=now)
+    decided = condition(before, "True", JOINED, "Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _JOINED)
 
 

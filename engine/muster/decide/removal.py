@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.decide.transitions import condition
+from muster.decide.transitions import saying
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import Because, Decision, Input
@@ -31,12 +31,10 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     for obj in going:
         kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
         if kind is None:
-            status, reason, message = "True", "NoResource", "No cleaned resource in cluster ns."
+            said = ("True", "NoResource", "No cleaned resource in cluster ns.")
         else:
-            status, reason, message = "False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name])
-        before = view.conditions_before(obj.id).get(DELETING)
-        decided = condition(before, status=status, reason=reason, message=message, now=now)
-        yield Decision(obj.id, ("status", "conditions", (DELETING,)), decided, _BECAUSE)
+            said = ("False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name]))
+        yield saying(view, obj.id, DELETING, said, _BECAUSE, now)
 
 
 def _remaining(kind: Kind, objects: list[Object]) -> str:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, saying
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Input
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
@@ -33,8 +33,7 @@ _BUILT_IN = Because("sets", OF_ITSELF, "upstream makes this set, and puts its se
 _MEMBERS = Because("sets", (Input(("spec", "clusterSelector")),), "the clusters that the set selects")
 _BINDING = Because("sets", (Input(("spec", "clusterSet")),), "whether there is such a set")
 _KEPT = Because("kept", OF_ITSELF, "the labels of some cluster are not known, so the set stays as it is")
-_SET_EMPTY: Path = ("status", "conditions", ("ClusterSetEmpty",))
-_BOUND: Path = ("status", "conditions", ("Bound",))
+_SET_EMPTY = "ClusterSetEmpty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +128,10 @@ def was_denied(view: View, id_: ObjectId) -> bool:
 def _as_it_was(shared: Shared, name: str) -> Decision | None:
     """What a set said at the last run, while the labels of some cluster are not known; None where all of them are."""
     id_ = MANAGED_CLUSTER_SET.id(name)
-    before = shared.conditions_before(id_).get("ClusterSetEmpty")
+    before = shared.conditions_before(id_).get(_SET_EMPTY)
     if before is None or not (shared.unidentified or any(_is_lost(shared, lost) for lost in shared.broken)):
         return None
-    return Decision(id_, _SET_EMPTY, {key: value for key, value in before.items() if key != "type"}, _KEPT)
+    return as_it_was(id_, _SET_EMPTY, before, _KEPT)
 
 
 def _is_lost(shared: Shared, id_: ObjectId) -> bool:
@@ -143,15 +142,11 @@ def _is_lost(shared: Shared, id_: ObjectId) -> bool:
 
 
 def _emptiness(shared: Shared, name: str, members: int, now: datetime) -> Decision:
-    id_ = MANAGED_CLUSTER_SET.id(name)
-    before = shared.conditions_before(id_).get("ClusterSetEmpty")
-    status, reason = ("False", "ClustersSelected") if members else ("True", "NoClusterMatched")
-    said = condition(before, status=status, reason=reason, message=members_text(members), now=now)
-    return Decision(id_, _SET_EMPTY, said, _MEMBERS)
+    said = (*(("False", "ClustersSelected") if members else ("True", "NoClusterMatched")), members_text(members))
+    return saying(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, said, _MEMBERS, now)
 
 
 def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
-    before = shared.conditions_before(obj.id).get("Bound")
     exists = obj.spec.get("clusterSet") in sets
-    status, reason = ("True", "ClusterSetBound") if exists else ("False", "ClusterSetNotFound")
-    return Decision(obj.id, _BOUND, condition(before, status=status, reason=reason, message="", now=now), _BINDING)
+    said = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
+    return saying(shared, obj.id, "Bound", said, _BINDING, now)

@@ -18,7 +18,7 @@ from typing import Final
 from muster.decide.conditions import Statement, damped, judge
 from muster.decide.context import Context
 from muster.decide.failures import PolicyFailure
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -87,15 +87,14 @@ def _conditions(
         horizon = earliest(scopes.clock.horizon, None if expired else until)
         # What was reported may stand in the very file that is broken: then only silence is news.
         if statement is None or not (policy.type in reported or expired or before.get("status") != "True"):
-            value = {name: field for name, field in before.items() if name != "type"}
-            yield Decision(obj.id, ("status", "conditions", (policy.type,)), value, _KEPT, horizon)
+            yield as_it_was(obj.id, policy.type, before, _KEPT, horizon)
             continue
         statement, because, waiting = damped(view, policy, obj, statement, now)
         if waiting is not None:
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
-            before, status=statement.status, reason=statement.reason, message=statement.message, now=now,
+            before, statement.status, statement.reason, statement.message, now=now,
             generation=before.get("observedGeneration"),
         )  # fmt: skip
         yield Decision(obj.id, ("status", "conditions", (policy.type,)), decided, because, horizon)

@@ -14,7 +14,7 @@ from muster.decide.placements.filters import eligible
 from muster.decide.placements.groups import group_status, shards_of
 from muster.decide.placements.reasons import Reason, reason_of, removal_of
 from muster.decide.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, saying
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
@@ -89,8 +89,7 @@ def _unscheduled(
         yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
-            value = {name: field for name, field in before.items() if name != "type"}
-            yield Decision(obj.id, ("status", "conditions", (type_,)), value, _KEPT)
+            yield as_it_was(obj.id, type_, before, _KEPT)
     yield from _left(contests, obj.id, selected, None)
 
 
@@ -144,10 +143,8 @@ def _numbers(
 
 
 def _conditions(shared: Shared, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
-    before = shared.conditions_before(id_)
     for type_, said in ((SATISFIED, enough), (MISCONFIGURED, sound)):
-        value = condition(before.get(type_), status=said.status, reason=said.reason, message=said.message, now=now)
-        yield Decision(id_, ("status", "conditions", (type_,)), value, _BECAUSE)
+        yield saying(shared, id_, type_, said, _BECAUSE, now)
 
 
 def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:

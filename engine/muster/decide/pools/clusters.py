@@ -18,6 +18,7 @@ from muster.decide.pools.powerstate import power_view
 from muster.decide.pools.rules import Rules, rules_of
 from muster.decide.pools.survey import clusters_of, pools_of
 from muster.decide.pools.timeouts import failed_condition, wait_of
+from muster.decide.transitions import as_it_was
 from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -91,7 +92,7 @@ class _Alone:
         self._power(cluster)
         broken = self.view.conditions_before(cluster.id).get("Broken", {})
         if cluster.deleting and broken.get("status") == "True":
-            self._condition(cluster, "Broken", broken, _BROKEN)
+            self.ledger.add(as_it_was(cluster.id, "Broken", broken, _BROKEN))
 
     def _carry(self, cluster: Cluster) -> None:
         """Decide again what muster has declared of a cluster; only the timeouts follow its pool."""
@@ -110,7 +111,7 @@ class _Alone:
         power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
         for type_, said in {**_stated_before(cluster, before), **power.stated}.items():
-            self._condition(cluster, type_, said, _POWER)
+            self.ledger.add(as_it_was(cluster.id, type_, said, _POWER))
         state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
         if state is not None:
             self.ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
@@ -141,10 +142,6 @@ class _Alone:
         """The spec that a person wrote."""
         obj = self.view.objects.get(cluster.id)
         return obj.spec if obj is not None else {}
-
-    def _condition(self, cluster: Cluster, type_: str, said: Tree, because: Because) -> None:
-        value = {name: part for name, part in said.items() if name != "type"}
-        self.ledger.set(cluster.id, ("status", "conditions", (type_,)), value, because)
 
 
 def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:

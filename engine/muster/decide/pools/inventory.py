@@ -13,7 +13,7 @@ from datetime import datetime
 
 from muster.decide.pools.buckets import Buckets
 from muster.decide.pools.model import Cluster, Pool, instant, text
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, condition
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.ids import ObjectId
@@ -46,8 +46,7 @@ class Customization:
 
     def stating(self, type_: str, said: tuple[str, str, str], now: datetime) -> "Customization":
         """The same with a condition of status, reason and message."""
-        status, reason, message = said
-        decided = condition(self.conditions.get(type_), status=status, reason=reason, message=message, now=now)
+        decided = condition(self.conditions.get(type_), *said, now=now)
         return replace(self, conditions={**self.conditions, type_: decided})
 
     def order(self, now: datetime) -> tuple[bool, str, datetime, str]:
@@ -83,8 +82,7 @@ class Stock:
         because = Because("inventory", OF_ITSELF, "which cluster has reserved it, and how that fared")
         for id_, item in sorted(self.items.items()):
             for type_, decided in sorted(item.conditions.items()):
-                value = {name: part for name, part in decided.items() if name != "type"}
-                yield Decision(id_, ("status", "conditions", (type_,)), value, because)
+                yield as_it_was(id_, type_, decided, because)
             for name, holder in (("clusterDeploymentRef", item.cluster), ("clusterPoolRef", item.pool)):
                 if holder:
                     yield Decision(id_, ("status", name), {"name": holder}, because)

@@ -30,7 +30,7 @@ from muster.decide.pools.power import power_states
 from muster.decide.pools.rules import Rules
 from muster.decide.pools.scaling import Means, Plan, plan, wind_down
 from muster.decide.pools.survey import Survey
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, saying
 from muster.fleet.shared import Shared
 from muster.model.decision import Because, Held, Input, Outcome
 from muster.model.ids import ObjectId
@@ -210,14 +210,11 @@ class _PoolPass:
             self._set(("status", name), number)
 
     def _say(self, said: words.Said, horizon: datetime | None = None) -> None:
-        decided = condition(self.before.get(said.type), status=said.status, reason=said.reason, message=said.message,
-                            now=self.world.now)  # fmt: skip
-        self.ledger.set(self.pool.id, ("status", "conditions", (said.type,)), decided, self.because, horizon)
+        world = self.world
+        self.ledger.add(saying(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon))
 
     def _say_to(self, claim: Claim, said: words.Said) -> None:
-        before = self.world.fleet.conditions_before(claim.id).get(said.type)
-        decided = condition(before, status=said.status, reason=said.reason, message=said.message, now=self.world.now)
-        self.ledger.set(claim.id, ("status", "conditions", (said.type,)), decided, self.because)
+        self.ledger.add(saying(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now))
 
     def _say_of_means(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
         if step.asked or self.rules.checks_dependencies_always:
@@ -236,8 +233,7 @@ class _PoolPass:
         for type_ in _KEPT_CONDITIONS:
             path = ("status", "conditions", (type_,))
             if type_ in self.before and self.ledger.value(self.pool.id, path) is None:
-                value = {name: part for name, part in self.before[type_].items() if name != "type"}
-                self._set(path, value)
+                self.ledger.add(as_it_was(self.pool.id, type_, self.before[type_], self.because))
 
     def _record(self, step: Plan, links: Links, born: list[str]) -> None:
         following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))

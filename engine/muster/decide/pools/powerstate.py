@@ -176,9 +176,8 @@ class _Writer:
     now: datetime
 
     def view(self, power: str, *conditions: tuple[str, str, str, str], machines: str | None = None) -> PowerView:
-        stated = {type_: self._condition(type_, *rest) for type_, *rest in conditions}
+        stated = {
+            type_: condition(self.before.get(type_) or self.reported.get(type_), *said, now=self.now)
+            for type_, *said in conditions
+        }
         return PowerView({**self.reported, **stated}, power, stated, power, machines=machines)
-
-    def _condition(self, type_: str, status: str, reason: str, message: str) -> Tree:
-        last = self.before.get(type_) or self.reported.get(type_)
-        return condition(last, status=status, reason=reason, message=message, now=self.now)

@@ -22,7 +22,7 @@ from muster.decide.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.decide.pools.pools import World, pass_over
 from muster.decide.pools.rules import rules_of
 from muster.decide.pools.survey import survey
-from muster.decide.transitions import condition
+from muster.decide.transitions import as_it_was, saying
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import OF_SPEC, Because, Held, Input, Outcome
@@ -117,8 +117,7 @@ def _await_report(world: World, claim: ObjectId) -> None:
     before = world.fleet.previous[claim]
     world.ledger.set_all(claim, carried(before), CARRIED)
     for type_, said in world.fleet.conditions_before(claim).items():
-        value = {name: part for name, part in said.items() if name != "type"}
-        world.ledger.set(claim, ("status", "conditions", (type_,)), value, CARRIED)
+        world.ledger.add(as_it_was(claim, type_, said, CARRIED))
     if (lifetime := dig(before, "status", "lifetime")) is not None:
         world.ledger.set(claim, ("status", "lifetime"), lifetime, CARRIED)
 
@@ -138,15 +137,10 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for said in fate.said:
-        decided = condition(
-            before.get(said.type), status=said.status, reason=said.reason, message=said.message, now=world.now
-        )
-        ledger.set(claim.id, ("status", "conditions", (said.type,)), decided, _CLAIMS)
+        ledger.add(saying(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
     for type_ in (PENDING, CLUSTER_RUNNING):
-        path = ("status", "conditions", (type_,))
-        if type_ in before and ledger.value(claim.id, path) is None:
-            value = {name: part for name, part in before[type_].items() if name != "type"}
-            ledger.set(claim.id, path, value, CARRIED)
+        if type_ in before and ledger.value(claim.id, ("status", "conditions", (type_,))) is None:
+            ledger.add(as_it_was(claim.id, type_, before[type_], CARRIED))
     ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
     if fate.removes is not None:
         _mark(world, fate.removes)

@@ -95,4 +95,4 @@ def _wait(timeouts: Tree, field: str, since: datetime | None, reason: str, verb:
 
 def failed_condition(wait: Wait, before: Tree, now: datetime) -> Tree:
     """Return the Hibernating condition of a cluster whose wait is over."""
-    return condition(before, status="False", reason=wait.reason, message=wait.message, now=now)
+    return condition(before, "False", wait.reason, wait.message, now=now)

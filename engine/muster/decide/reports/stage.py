@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from muster.decide.context import Context
 from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
-from muster.decide.transitions import condition
+from muster.decide.transitions import saying
 from muster.fleet.faults import each
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
@@ -120,13 +120,9 @@ def _remembered_by(counts: Accepted | None, before: Accepted | None) -> Iterator
 
 def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     """The condition that says what became of a report: a discard is never silent."""
-    decided = condition(
-        view.conditions_before(obj.id).get(ACCEPTED),
-        status="True" if verdict.accepted else "False", reason=verdict.reason, message=verdict.message, now=now,
-        generation=obj.spec["observed_generation"],
-    )  # fmt: skip
-    because = Because(f"reports#{verdict.reason}", _JUDGED)
-    return Decision(obj.id, ("status", "conditions", (ACCEPTED,)), decided, because, verdict.horizon)
+    said = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
+    because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]
+    return saying(view, obj.id, ACCEPTED, said, because, now, verdict.horizon, generation)
 
 
 def _situation(
