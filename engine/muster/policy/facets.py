@@ -4,7 +4,8 @@ A selector over ten thousand clusters is then a few set operations instead of te
 when it is first asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 
 from muster.policy.selectors import LabelSelector, Requirement
 
@@ -18,41 +19,37 @@ class Facets:
         """Index on demand what `facts` says."""
         self.facts = facts
         self.everything = frozenset(facts)
-        self._index: dict[str, Mapping[str, frozenset[str]]] = {}
-        self._values: dict[str, Mapping[str, str]] = {}
-        self._holders: dict[str, frozenset[str]] = {}
 
-    def by_value(self, key: str) -> Mapping[str, frozenset[str]]:
-        """The things that have the fact, by its value."""
-        found = self._index.get(key)
-        if found is None:
-            grouped: dict[str, list[str]] = {}
-            for name, facts in self.facts.items():
+    @cached_property
+    def by_value(self) -> Callable[[str], Mapping[str, frozenset[str]]]:
+        """The things that have a fact, by its value."""
+        facts = self.facts
+
+        def indexed(key: str) -> Mapping[str, frozenset[str]]:
+            found: dict[str, list[str]] = {}
+            for name, own in facts.items():
                 # A broken object counts as it was, and may say anything where a text should be.
-                if isinstance(value := facts.get(key), str):
-                    grouped.setdefault(value, []).append(name)
-            found = self._index[key] = {value: frozenset(names) for value, names in grouped.items()}
-        return found
+                if isinstance(value := own.get(key), str):
+                    found.setdefault(value, []).append(name)
+            return {value: frozenset(names) for value, names in found.items()}
 
-    def values(self, key: str) -> Mapping[str, str]:
-        """The fact's value of each thing that has it."""
-        found = self._values.get(key)
-        if found is None:
-            found = self._values[key] = {
-                name: value for name, facts in self.facts.items() if isinstance(value := facts.get(key), str)
-            }
-        return found
+        return cache(indexed)
+
+    @cached_property
+    def values(self) -> Callable[[str], Mapping[str, str]]:
+        """The value of a fact of each thing that has it."""
+        facts = self.facts
+        return cache(lambda key: {name: value for name, own in facts.items() if isinstance(value := own.get(key), str)})
 
     def having(self, key: str, value: str) -> frozenset[str]:
         """The things whose fact has this value."""
         return self.by_value(key).get(value, _NONE)
 
-    def holders(self, key: str) -> frozenset[str]:
-        """The things that have the fact, whatever its value."""
-        found = self._holders.get(key)
-        if found is None:
-            found = self._holders[key] = _NONE.union(*self.by_value(key).values())
-        return found
+    @cached_property
+    def holders(self) -> Callable[[str], frozenset[str]]:
+        """The things that have a fact, whatever its value."""
+        by_value = self.by_value
+        return cache(lambda key: _NONE.union(*by_value(key).values()))
 
     def meeting(self, requirement: Requirement) -> frozenset[str]:
         """The things that meet a requirement."""

@@ -5,10 +5,10 @@ cluster before anybody let it in. A cluster whose file has an error, or may be i
 candidate, but stays where it was chosen before: nobody knows what it should be, and a typo is no reason to move.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 
 from muster.decide.placements.quantities import approximate
 from muster.decide.sets import Sets, cluster_labels
@@ -107,28 +107,16 @@ class Candidates:
         return id_ in self.fleet.broken or (self.fleet.unidentified and id_ not in self.fleet.objects)
 
     @cached_property
-    def _members(self) -> dict[str, frozenset[str]]:
-        return {}
-
-    def members(self, cluster_set: str) -> frozenset[str]:
-        """The candidates in a set."""
-        found = self._members.get(cluster_set)
-        if found is None:
-            found = self._members[cluster_set] = self.sets.members(cluster_set, self.labels)
-        return found
+    def members(self) -> Callable[[str], frozenset[str]]:
+        """The candidates in a set, by its name."""
+        sets, labels = self.sets, self.labels
+        return cache(lambda name: sets.members(name, labels))
 
     @cached_property
-    def _views(self) -> dict[str, ClusterView]:
-        return {}
-
-    def view(self, name: str) -> ClusterView:
-        """The whole cluster, decisions of this run included, as expressions see it."""
-        found = self._views.get(name)
-        if found is None:
-            found = self._views[name] = ClusterView(
-                self.fleet.whole(MANAGED_CLUSTER.id(name)), self.scores.get(name, {})
-            )
-        return found
+    def view(self) -> Callable[[str], ClusterView]:
+        """The whole cluster of a name, decisions of this run included, as expressions see it."""
+        fleet, scores = self.fleet, self.scores
+        return cache(lambda name: ClusterView(fleet.whole(MANAGED_CLUSTER.id(name)), scores.get(name, {})))
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Tree]]:
@@ -138,38 +126,28 @@ class Candidates:
             found.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
         return found
 
-    def reported_scores(self, resource: str) -> Mapping[str, ReportedScores]:
-        """What each cluster's AddOnPlacementScore of this name says, read once for all placements."""
-        found = self._reported_scores.get(resource)
-        if found is None:
-            found = self._reported_scores[resource] = {
-                cluster: ReportedScores.read(by_name[resource])
-                for cluster, by_name in self.scores.items()
-                if resource in by_name
-            }
-        return found
+    @cached_property
+    def reported_scores(self) -> Callable[[str], Mapping[str, ReportedScores]]:
+        """What each cluster's AddOnPlacementScore of a name says, read once for all placements."""
+        scores = self.scores
+        return cache(lambda resource: {
+            cluster: ReportedScores.read(by_name[resource])
+            for cluster, by_name in scores.items() if resource in by_name
+        })  # fmt: skip
 
     @cached_property
-    def _reported_scores(self) -> dict[str, Mapping[str, ReportedScores]]:
-        return {}
-
-    @cached_property
-    def _resources(self) -> dict[str, Mapping[str, float]]:
-        return {}
-
-    def allocatable(self, resource: str) -> Mapping[str, float]:
+    def allocatable(self) -> Callable[[str], Mapping[str, float]]:
         """How much of a resource each cluster has to give, of those that report both allocatable and capacity."""
-        found = self._resources.get(resource)
-        if found is None:
-            found = self._resources[resource] = dict(self._allocatable(resource))
-        return found
+        objects = self.objects
+        return cache(lambda resource: dict(_allocatable(objects, resource)))
 
-    def _allocatable(self, resource: str) -> Iterator[tuple[str, float]]:
-        for name, obj in self.objects.items():
-            status = mapping_at(obj.body, "status")
-            amount = approximate(dig(status, "allocatable", resource))
-            if amount is not None and approximate(dig(status, "capacity", resource)) is not None:
-                yield name, amount
+
+def _allocatable(objects: Mapping[str, Object], resource: str) -> Iterator[tuple[str, float]]:
+    for name, obj in objects.items():
+        status = mapping_at(obj.body, "status")
+        amount = approximate(dig(status, "allocatable", resource))
+        if amount is not None and approximate(dig(status, "capacity", resource)) is not None:
+            yield name, amount
 
 
 def _claims(body: Tree) -> Mapping[str, str]:
