@@ -46,8 +46,8 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     seen = _latest(witness, id_)
     everything = [
         *(_of_decision(reader, seen, decision) for decision in _sorted(fleet, id_)),
-        *(_of_held(reader, seen, held) for held in fleet.held if held.object == id_),
-        *(_of_pulse(reader, seen, pulse) for pulse in fleet.pulses if pulse.object == id_),
+        *(_of_event(reader, seen, "held", held.effect, held) for held in fleet.held if held.object == id_),
+        *(_of_event(reader, seen, "pulse", pulse.policy, pulse) for pulse in fleet.pulses if pulse.object == id_),
     ]
     placement = _placement(fleet, id_)
     choices = why(fleet, run.now, placement) if placement is not None else ()
@@ -108,17 +108,10 @@ def _of_decision(reader: Reader, seen: _Seen, decision: Decision) -> _Entry:
     )
 
 
-def _of_held(reader: Reader, seen: _Seen, held: Held) -> _Entry:
-    label = f"held {held.effect}"
+def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, one: Held | Pulse) -> _Entry:
+    label = f"{sort} {name}"
     return label, lambda: _explained(
-        reader, seen, held.because, sort="held", label=label, value=held.reason, since=None, until=held.horizon
-    )
-
-
-def _of_pulse(reader: Reader, seen: _Seen, pulse: Pulse) -> _Entry:
-    label = f"pulse {pulse.policy}"
-    return label, lambda: _explained(
-        reader, seen, pulse.because, sort="pulse", label=label, value=pulse.reason, since=None, until=pulse.horizon
+        reader, seen, one.because, sort=sort, label=label, value=one.reason, since=None, until=one.horizon
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.answers.proving import logic
 from muster.answers.proving.logic import Formula, Term, both, either, some, within
-from muster.answers.proving.values import Bool, Opaque, Result, Text, failing
+from muster.answers.proving.values import FAILURE, Atom, Bool, Opaque, Result, Text, Written, failing, surely
 from muster.answers.proving.world import World
 
 
@@ -16,6 +16,17 @@ def unknown(world: World, arguments: Sequence[Result]) -> Result:
 def some_truth(world: World) -> Result:
     """What may fail, and is true or false."""
     return Result(world.truth(), ((True, Bool(world.truth())),))
+
+
+def some_answer(world: World, left: Atom, right: Atom) -> Result:
+    """What two values of which not enough is known give to a question that texts answer, and any value may."""
+    match left, right:
+        case ((Written() | Text()), (Written() | Text())):
+            return surely(Bool(world.truth()))
+        case (Opaque(), _) | (_, Opaque()):
+            return some_truth(world)
+        case _:
+            return FAILURE
 
 
 def some_text(world: World, *fails: Formula) -> Result:

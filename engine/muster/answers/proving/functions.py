@@ -7,7 +7,7 @@ from typing import Final
 from muster.answers.proving import logic
 from muster.answers.proving.arithmetic import arithmetic, extreme, fitting, negative
 from muster.answers.proving.comparing import equal, equal_cases, order
-from muster.answers.proving.doubt import some_text, some_truth, unknown
+from muster.answers.proving.doubt import some_answer, some_text, some_truth, unknown
 from muster.answers.proving.logic import Formula, Term, both, either, negation, some, within
 from muster.answers.proving.reading import duration, timestamp
 from muster.answers.proving.values import (
@@ -106,15 +106,9 @@ def _pairs(world: World, left: Result, right: Result, apply: Callable[[World, At
 
 
 def _test(test: Callable[[Term, Term], Formula], world: World, left: Atom, right: Atom) -> Result:
-    match left, right:
-        case Text(), Text():
-            return surely(Bool(test(left.term, right.term)))
-        case ((Written() | Text()), (Written() | Text())):
-            return surely(Bool(world.truth()))
-        case (Opaque(), _) | (_, Opaque()):
-            return some_truth(world)
-        case _:
-            return FAILURE
+    if isinstance(left, Text) and isinstance(right, Text):
+        return surely(Bool(test(left.term, right.term)))
+    return some_answer(world, left, right)
 
 
 def _contains(world: World, item: Atom, container: Atom) -> Result:

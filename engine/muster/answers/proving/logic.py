@@ -4,7 +4,7 @@ Most of what policies say of an object is settled while they are translated; fol
 questions small.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import z3
@@ -22,13 +22,7 @@ def both(*parts: Formula) -> Formula:
 
 def every(parts: Iterable[Formula]) -> Formula:
     """Return that all hold."""
-    open_ = []
-    for part in parts:
-        if part is False:
-            return False
-        if part is not True:
-            open_.append(part)
-    return True if not open_ else open_[0] if len(open_) == 1 else z3.And(*open_)
+    return _folded(parts, z3.And, of_none=True)
 
 
 def either(*parts: Formula) -> Formula:
@@ -38,13 +32,18 @@ def either(*parts: Formula) -> Formula:
 
 def some(parts: Iterable[Formula]) -> Formula:
     """Return that one of them holds."""
+    return _folded(parts, z3.Or, of_none=False)
+
+
+def _folded(parts: Iterable[Formula], join: Callable[..., Formula], *, of_none: bool) -> Formula:
+    """Join formulas of which one may decide; what joins none is what changes nothing beside others."""
     open_ = []
     for part in parts:
-        if part is True:
-            return True
-        if part is not False:
+        if part is (not of_none):
+            return part
+        if part is not of_none:
             open_.append(part)
-    return False if not open_ else open_[0] if len(open_) == 1 else z3.Or(*open_)
+    return of_none if not open_ else open_[0] if len(open_) == 1 else join(*open_)
 
 
 def negation(part: Formula) -> Formula:
