@@ -135,8 +135,7 @@ def _say(draft: Draft, obj: Object, cluster: str, word: Tree) -> str:
     path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
     if home is None:
         metadata = {"name": obj.id.name, "annotations": {MEANT: request_digest(obj)}}
-        status = {"conditions": [word]}
-        draft.create(path, {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": metadata, "status": status})
+        draft.create(path, CSR.body(metadata, status={"conditions": [word]}))
     else:
         draft.set(home, ("metadata", "annotations", MEANT), request_digest(obj))
         if not any(said.get("type") == word["type"] for _, _, said in draft.items(obj.id, _CONDITIONS)):

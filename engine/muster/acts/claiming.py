@@ -42,14 +42,9 @@ def claim(
         spec["lifetime"] = lifetime
     if owners := [_subject(text) for text in subjects]:
         spec["subjects"] = owners
-    body = {
-        "apiVersion": CLUSTER_CLAIM.api_version,
-        "kind": CLUSTER_CLAIM.name,
-        "metadata": {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)},
-        "spec": spec,
-    }
+    metadata = {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)}
     path = f"pools/claims/{id_.namespace}/{name}.yaml"
-    draft.create(path, body)
+    draft.create(path, CLUSTER_CLAIM.body(metadata, spec=spec))
     draft.told.append(f"{id_}: {path} written")
 
 

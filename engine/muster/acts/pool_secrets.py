@@ -46,6 +46,4 @@ def fleet_part(fleet: Fleet, names: list[str]) -> str | None:
         return None
     own = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)
     id_: ObjectId = own or FLEET.id("fleet")
-    body = {"apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": id_.name},
-            "spec": {"pools": {"externalDependencies": names}}}  # fmt: skip
-    return emit(body, header=_HEADER)
+    return emit(FLEET.body({"name": id_.name}, spec={"pools": {"externalDependencies": names}}), header=_HEADER)

@@ -195,10 +195,7 @@ def _approval(topic: str, held: list["Held"]) -> Tree:
         {"object": str(one.object), "effect": one.effect, "since": format_time(one.wait.since)}
         for one in held if one.wait is not None
     ]  # fmt: skip
-    return {
-        "apiVersion": APPROVAL.api_version, "kind": APPROVAL.name, "metadata": {"name": topic},
-        "spec": {"effects": effects},
-    }  # fmt: skip
+    return APPROVAL.body({"name": topic}, spec={"effects": effects})
 
 
 def _subject(topic: str, waiting: int) -> str:

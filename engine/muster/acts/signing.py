@@ -104,7 +104,7 @@ def _approved(obj: Object) -> Approved:
 
 def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
     """The derived part of a request with its certificate in it."""
-    body = before or {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": {"name": obj.id.name}}
+    body = before or CSR.body({"name": obj.id.name})
     own = {**mapping_at(body, "status", "muster")}
     own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), "signed": request_digest(obj)}
     status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}

@@ -81,13 +81,7 @@ def _named(code: str, about: str) -> str:
 def _write(draft: Draft, id_: ObjectId, spec: Tree) -> None:
     standing = draft.fleet.objects.get(id_)
     if standing is None:
-        body = {
-            "apiVersion": WAIVER.api_version,
-            "kind": WAIVER.name,
-            "metadata": {"name": id_.name},
-            "spec": spec,
-        }
-        draft.create(f"waivers/{id_.name}.yaml", body)
+        draft.create(f"waivers/{id_.name}.yaml", WAIVER.body({"name": id_.name}, spec=spec))
         return
     for field in ("code", "object", "file"):
         if (standing.spec or {}).get(field) != spec.get(field):

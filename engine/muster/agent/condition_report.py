@@ -71,12 +71,7 @@ def report_text(subject: Subject, report: Report) -> str:
     """Return the report as a file: a part of the cluster's object, and the lease if there is one."""
     documents: list[Tree] = []
     if report.condition is not None:
-        documents.append({
-            "apiVersion": subject.kind.api_version,
-            "kind": subject.kind.name,
-            "metadata": {"name": subject.cluster},
-            "status": {"conditions": [report.condition]},
-        })  # fmt: skip
+        documents.append(subject.kind.body({"name": subject.cluster}, status={"conditions": [report.condition]}))
     if report.hold is not None:
         documents.append(_lease(subject, report.hold))
     return "---\n".join(file_text(document) for document in documents)
@@ -96,17 +91,13 @@ def read_report(subject: Subject, data: bytes | None) -> Report:
 
 
 def _lease(subject: Subject, hold: Hold) -> Tree:
-    return {
-        "apiVersion": LEASE.api_version,
-        "kind": LEASE.name,
-        "metadata": {"name": f"detector-{subject.slug}", "namespace": subject.cluster},
-        "spec": {
-            "holderIdentity": hold.holder,
-            "leaseDurationSeconds": hold.lease_seconds,
-            "renewTime": hold.renewed,
-            "leaseTransitions": hold.transitions,
-        },
+    spec = {
+        "holderIdentity": hold.holder,
+        "leaseDurationSeconds": hold.lease_seconds,
+        "renewTime": hold.renewed,
+        "leaseTransitions": hold.transitions,
     }
+    return LEASE.body({"name": f"detector-{subject.slug}", "namespace": subject.cluster}, spec=spec)
 
 
 def _hold(body: Tree) -> Hold | None:

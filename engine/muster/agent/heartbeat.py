@@ -239,8 +239,7 @@ class Heart:
 
     def _cluster(self, status: Tree) -> Tree:
         spec = {"hubAcceptsClient": False, "leaseDurationSeconds": self.lease_seconds}
-        body = _object(MANAGED_CLUSTER.api_version, MANAGED_CLUSTER.name, {"name": self.ref.cluster}, spec)
-        return {**body, "status": status} if status else body
+        return MANAGED_CLUSTER.body({"name": self.ref.cluster}, spec=spec, **({"status": status} if status else {}))
 
     def _lease(self, instant: datetime, since: datetime) -> Tree:
         name = self.ref.cluster
@@ -249,7 +248,7 @@ class Heart:
             "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(),
             "acquireTime": format_time(since), "renewTime": format_time(instant),
         }  # fmt: skip
-        return _object(LEASE.api_version, LEASE.name, metadata, spec)
+        return LEASE.body(metadata, spec=spec)
 
 
 def status_of(before: Mapping[str, Tree], said: Said) -> dict[str, Tree]:
@@ -279,10 +278,6 @@ def _with(conditions: Iterable[Tree], type_: str, verdict: "Availability | Outco
     since = old["lastTransitionTime"] if same else format_time(instant)
     said = {"status": verdict.status, "reason": verdict.reason, "message": verdict.message}
     return [*others, {"type": type_, **said, "lastTransitionTime": since}]
-
-
-def _object(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _text(body: Tree) -> bytes:

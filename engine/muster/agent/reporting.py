@@ -82,12 +82,7 @@ def report_object(
     if data is not None:
         spec["data"] = data
     name = f"{target.name}.{adapter}" if target.kind == NODE_POOL.name else adapter
-    return {
-        "apiVersion": ADAPTER_REPORT.api_version,
-        "kind": ADAPTER_REPORT.name,
-        "metadata": {"name": name, "namespace": cluster},
-        "spec": spec,
-    }
+    return ADAPTER_REPORT.body({"name": name, "namespace": cluster}, spec=spec)
 
 
 def send(

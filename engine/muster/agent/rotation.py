@@ -149,11 +149,8 @@ class Rotation:
             spec["expirationSeconds"] = self.lifetime_seconds
         if self._current is not None:
             spec["username"] = self._current.request.user
-        return {
-            "apiVersion": CSR.api_version, "kind": CSR.name,
-            "metadata": {"name": request.object_name(self.cluster), "labels": {CLUSTER_NAME: self.cluster}},
-            "spec": spec,
-        }  # fmt: skip
+        metadata = {"name": request.object_name(self.cluster), "labels": {CLUSTER_NAME: self.cluster}}
+        return CSR.body(metadata, spec=spec)
 
 
 def is_due(identity: Identity, now: datetime) -> bool:

@@ -147,9 +147,7 @@ def _case(
     admits = any(name.startswith(f"{VALIDATING_ADMISSION_POLICY.name}/") for name in listed)
     stated = Stated().after(mapping_at(test.spec, "given")).after(mapping_at(case, "given"))
     settings = overlay(mapping_at(test.spec, "given", "fleet"), mapping_at(case, "given", "fleet"), {})
-    stated = stated.after({"objects": [
-        {"apiVersion": FLEET.api_version, "kind": FLEET.name, "metadata": {"name": "test"}, "spec": settings}
-    ]})  # fmt: skip
+    stated = stated.after({"objects": [FLEET.body({"name": "test"}, spec=settings)]})
     before = objects_of({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
     derived = derived_texts(before.items())
     base: Snapshot | None = None

@@ -27,7 +27,6 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
-from muster.model.tree import Tree
 from muster.policy.conditions import ConditionPolicy
 from muster.policy.scopes import Scopes
 from muster.policy.staleness import expiry
@@ -54,9 +53,7 @@ def kept_clusters(view: View, context: Context) -> Iterator[Object]:
 
 
 def _known(view: View, id_: ObjectId) -> Object:
-    kind = kind_of(id_)
-    nothing: Tree = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": id_.name}}
-    obj = view.objects.get(id_) or Object(id_, nothing, ())
+    obj = view.objects.get(id_) or Object(id_, kind_of(id_).body({"name": id_.name}), ())
     return replace(obj, body={**obj.body, "spec": obj.spec})
 
 

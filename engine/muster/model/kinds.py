@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from muster.model.ids import ObjectId
+from muster.model.tree import Tree
 
 #: How elements of a list are told apart: the names of the fields that make up an element's key.
 ListKeys = Mapping[str, tuple[str, ...]]
@@ -68,6 +69,10 @@ class Kind:
     def has(self, id_: ObjectId) -> bool:
         """Whether an object is of this kind."""
         return id_.kind == self.name and id_.group == self.group
+
+    def body(self, metadata: Tree, **sections: Tree) -> Tree:
+        """An object of this kind, as a file has it."""
+        return {"apiVersion": self.api_version, "kind": self.name, "metadata": metadata, **sections}
 
 
 #: The condition that says whether a ManagedCluster is accepted; absent where it never was.
