@@ -256,7 +256,7 @@ def _accounted(done: Reconciled) -> object:
 
 
 def _tips(refs: Iterable[AgentRef]) -> tuple[tuple[str, str], ...]:
-    return tuple((ref.name, ref.commit) for ref in refs)
+    return tuple([(ref.name, ref.commit) for ref in refs])
 
 
 def watch(watcher: Watcher, stop: Event) -> None:

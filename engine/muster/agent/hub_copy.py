@@ -3,20 +3,24 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muster.agent.hub import View, answer_of, read_body, view_of
-from muster.gitio.errors import UnreadableError
+from muster.gitio.changes import changed_paths
+from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, branch_tip
 from muster.model.ids import ObjectId
 from muster.model.kinds import CSR, MANAGED_CLUSTER
-from muster.model.locations import SHARDS, derived_path
+from muster.model.locations import SHARDS, SUFFIX, derived_path, file_name
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
     from muster.identity.certificate import Issued
+
+#: Where more has changed, everything is read anew as it is asked for.
+_MOST_CHANGES: Final = 1000
 
 
 @dataclass
@@ -32,11 +36,18 @@ class HubCopy:
     _objects: Objects | None = None
 
     def turn(self) -> None:
-        """Look where the branch points now; what was read of another commit is forgotten."""
+        """Look where the branch points now; what was read of an object that is another there is forgotten."""
         tip = branch_tip(self.repository, self.branch) or ""
+        if tip == self._tip:
+            return
+        others = self._others(tip)
         with self._lock:
-            if tip != self._tip:
-                self._tip, self._views, self._issued = tip, {}, None
+            views = (
+                {}
+                if others is None
+                else {name: view for name, view in self._views.items() if file_name(name) not in others}
+            )
+            self._tip, self._views, self._issued = tip, views, None
 
     def issued(self, cluster: str) -> Sequence["Issued"]:
         """Return the certificates of a cluster's agents that stood at the last turn."""
@@ -64,6 +75,17 @@ class HubCopy:
             return found
         bodies = {name: _body(objects, tip, CSR.id(name)) for name in requests}
         return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
+
+    def _others(self, tip: str) -> frozenset[str] | None:
+        """The files' names of clusters of which the branch may say something else now; None where that is not to be told."""
+        if not self._tip or not tip:
+            return None
+        try:
+            changes = changed_paths(self.repository, self._tip, tip)
+        except RepositoryError:
+            return None
+        names = (change.path.rsplit("/", 1)[-1].removesuffix(SUFFIX) for change in changes)
+        return frozenset(names) if len(changes) <= _MOST_CHANGES else None
 
 
 def _body(objects: Objects, tip: str, id_: ObjectId) -> Tree:

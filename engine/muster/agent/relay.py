@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from threading import Lock
 from typing import Final
 
@@ -215,7 +216,7 @@ class Relay:
 
     def _said(self) -> tuple[tuple[str, str], ...]:
         base = ref_tip(self.repository, self.ref)
-        return () if base is None else relayed_clusters(self.repository, base)
+        return () if base is None else tuple(chain.from_iterable(relayed_clusters(self.repository, base)))
 
     def _known(self) -> dict[str, str]:
         """What was sent of each cluster, read from the last commit when the relay starts."""

@@ -10,7 +10,7 @@ from muster.check.admission.reach import looks_further
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
 from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of, withheld_of
-from muster.engine.records import put_findings, put_held, text_of
+from muster.engine.records import put_findings, put_held
 from muster.engine.run import Run
 from muster.engine.settled import Settled
 from muster.engine.state import State
@@ -71,7 +71,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "commit": question.commit,
         "now": question.second,
         "tips": tips,
-        "tips digest": digest(text_of(tips)),
+        "tips digest": digest(tips),
         "withheld": withheld_of(question),
         "memory": question.remembered.at,
         "published": published_entries(question.remembered.memory),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from muster.engine.records import text_of
+from muster.engine.records import text_of, tree_of
 from muster.gitio.apart import follows
 from muster.gitio.changes import PathChange, changed_paths
 from muster.gitio.entries import LINK, SUBMODULE
@@ -214,9 +214,8 @@ def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
         paths.update(data_of(changed_paths(asked.repository, facts["commit"], asked.commit)))
     there, unknown = state.of_files(paths)
     homes, names, tips = there | state.due(asked.second), frozenset[str](), tips_of(asked)
-    if facts["tips digest"] != digest(text_of(tips)):
-        before = {name: rest for name, *rest in state.fact("tips")}
-        now = {name: rest for name, *rest in tips}
+    if facts["tips digest"] != digest(tips):
+        before, now = _by_name(state.fact("tips")), _by_name(tips)
         if before.keys() - now.keys():
             raise WholeNeeded("an agent's ref is gone")
         spoke = [ref for ref in asked.refs if before.get(ref.name) != now[ref.name]]
@@ -233,9 +232,19 @@ def withheld_of(question: Question) -> list[Tree]:
     return [[one.remote, sorted(one.clusters)] for one in question.heard.agents.withheld]
 
 
-def tips_of(asked: Asked) -> list[Tree]:
-    """The agents' refs as they were heard."""
-    return [[ref.name, ref.commit, list(ref.refused), _behind(ref), ref.unread] for ref in asked.refs]
+def tips_of(asked: Asked) -> str:
+    """The agents' refs as they were heard, a line each: the name, and the commit or, where there is more to say, a list
+    in JSON that ends in why it was not read. They are many, and every look compares them: hence no tree."""
+    return "\n".join([
+        f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
+        else f"{ref.name} {text_of([ref.commit, list(ref.refused), _behind(ref), ref.unread])}"
+        for ref in asked.refs
+    ])  # fmt: skip
+
+
+def _by_name(tips: str) -> dict[str, str]:
+    """What is said of each ref."""
+    return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
 
 
 def _behind(ref: "AgentRef") -> Tree:
@@ -243,9 +252,10 @@ def _behind(ref: "AgentRef") -> Tree:
     return None if known is None else [known.user, known.reason, known.doubt]
 
 
-def _had_unread(before: Mapping[str, Tree], spoke: "Iterable[AgentRef]") -> bool:
+def _had_unread(before: Mapping[str, str], spoke: "Iterable[AgentRef]") -> bool:
     """Whether some of the refs could not be fetched before."""
-    return any(ref.name in before and before[ref.name][-1] for ref in spoke)
+    said = (before.get(ref.name, "") for ref in spoke)
+    return any(text.startswith("[") and tree_of(text)[-1] for text in said)
 
 
 def default_home(id_: ObjectId) -> str:

@@ -20,7 +20,7 @@ from muster.engine.collector import without_collection
 from muster.engine.homes import Kept, keep
 from muster.engine.part import Part, Reach
 from muster.engine.question import MOST, WholeNeeded, changed, digest, tips_of
-from muster.engine.records import put_findings, text_of
+from muster.engine.records import put_findings
 from muster.engine.state import Home, State
 from muster.fleet.assemble import assemble
 from muster.fleet.hearing import proposed
@@ -166,7 +166,7 @@ def _keep(
     facts: dict[str, Tree] = {
         "commit": asked.commit, "now": 0, "totals": {name: n for name, n in sorted(totals.items()) if n},
         "loose": put_findings(loose), "lease floor": 0, "holds": False, "tips": tips,
-        "tips digest": digest(text_of(tips)),
+        "tips digest": digest(tips),
     }  # fmt: skip
     try:
         state.replace(facts, homes, gone)

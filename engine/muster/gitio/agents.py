@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,11 +22,12 @@ from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import decode, is_data, printable
 from muster.gitio.refusals import Refusal, refusals
-from muster.gitio.relayed import COMMIT, relayed_clusters
+from muster.gitio.relayed import COMMIT, Shard, relayed_clusters
 from muster.gitio.repository import Repository, common_directory
 from muster.gitio.trees import raw_entries
 from muster.model.agentref import (
     FROM,
+    Mandate,
     is_unsigned,
     misplaced,
     relay_of,
@@ -41,6 +42,9 @@ from muster.model.source import SourceFile
 
 DEFAULTS: Final = AgentSettings()
 MAX_DEPTH: Final = 16  # directories below a ref's root
+
+#: Shards of relays' refs of which is remembered what they say: twenty relays' at once.
+_SHARDS: Final = 20 * 256
 
 _TREE: Final = b"40000"
 _LOCAL: Final = "refs/heads/"
@@ -67,22 +71,21 @@ class AgentRef:
     refused: tuple[str, str] | tuple[()] = ()
     unread: str = ""
     identity: Identity | None = None
+    #: The cluster that the ref speaks for; empty for none.
+    cluster: str = field(init=False, compare=False, repr=False)
+    #: `agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it.
+    short: str = field(init=False, compare=False, repr=False)
 
-    @property
-    def cluster(self) -> str:
-        """The cluster that the ref speaks for; empty for none."""
-        return speaks_for(self.name)
+    def __post_init__(self) -> None:
+        # Worked out once: of ten thousand refs each is asked several times in every look.
+        object.__setattr__(self, "cluster", speaks_for(self.name))
+        object.__setattr__(self, "short", short_name(self.name))
 
     @property
     def may_be_folder(self) -> bool:
         """Whether `commit` may be a folder in a relay's commit. What was received of an agent may have come so, however
         its newest word comes."""
         return bool(relay_of(self.name)) or self.identity is not None or is_unsigned(self.short)
-
-    @property
-    def short(self) -> str:
-        """`agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it."""
-        return short_name(self.name)
 
 
 def agent_refs(
@@ -154,14 +157,25 @@ def _sorted_out(repository: Repository, asked: _Asked) -> tuple[list[AgentRef], 
             by_cluster.setdefault(ref.cluster, []).append(ref)
     for commit, name in relays:
         given, sent = settings.relays[relay_of(name)], settings.given(name)
-        for cluster, tree in relayed_clusters(repository, commit):
-            ref = AgentRef(relayed(name, cluster), tree)
-            if cluster in given and (sent is None or cluster in sent):
-                by_cluster.setdefault(cluster, []).append(ref)
-            else:
-                refs.append(replace(ref, refused=("not-given", cluster)))
+        for shard in relayed_clusters(repository, commit):
+            for ref in _relayed(name, shard, given, sent):
+                if ref.refused:
+                    refs.append(ref)
+                else:
+                    by_cluster.setdefault(ref.cluster, []).append(ref)
     refs.extend(same[0] for same in by_cluster.values() if len(same) == 1)
     return refs, [same for same in by_cluster.values() if len(same) > 1]
+
+
+@lru_cache(maxsize=_SHARDS)
+def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> tuple[AgentRef, ...]:
+    """What a relay's ref says of some clusters, of which it was given and sent so many."""
+    return tuple(
+        AgentRef(relayed(name, cluster), tree)
+        if cluster in given and (sent is None or cluster in sent)
+        else AgentRef(relayed(name, cluster), tree, ("not-given", cluster))
+        for cluster, tree in shard
+    )
 
 
 def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:

@@ -175,7 +175,7 @@ def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:
 
 
 def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
-    return frozenset(ref.cluster for ref in refs if ref.cluster and not ref.refused)
+    return frozenset([ref.cluster for ref in refs if ref.cluster and not ref.refused])
 
 
 def _orphans(repository: Repository, refs: Collection[AgentRef], first: str | None) -> str:

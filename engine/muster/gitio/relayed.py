@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from muster.gitio.errors import UnreadableError
 from muster.gitio.ids import format_of, object_id
@@ -23,9 +23,12 @@ COMMIT: Final = ".commit"
 _MAX_TREE_BYTES: Final = 4 << 20
 _TREE: Final = b"40000"
 _COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-#: Commits of relays that are remembered: a look at refs finds most of them as they were.
-_REMEMBERED: Final = 64
-_known: dict[tuple[Path, str], tuple[tuple[str, str], ...]] = {}
+#: Of the clusters in one of the 256 folders: name and tree.
+Shard: TypeAlias = tuple[tuple[str, str], ...]
+#: Commits of relays that are remembered, and shards: a look at refs finds most of them as they were.
+_REMEMBERED, _SHARDS = 64, 20 * 256
+_known: dict[tuple[Path, str], tuple[Shard, ...]] = {}
+_shards: dict[str, Shard] = {}
 
 
 def folder_of(cluster: str) -> str:
@@ -33,9 +36,9 @@ def folder_of(cluster: str) -> str:
     return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
 
 
-def relayed_clusters(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
-    """Return the clusters of which a relay's commit says something, each with its folder's tree; nothing of what is
-    not as it should be."""
+def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
+    """Return the clusters of which a relay's commit says something, each with its folder's tree, by shard; nothing of
+    what is not as it should be."""
     key = common_directory(repository), commit
     if key not in _known:
         if len(_known) >= _REMEMBERED:
@@ -71,12 +74,21 @@ def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
     return oid, b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(oid)) for mode, name, oid in others)
 
 
-def _read(repository: Repository, commit: str) -> tuple[tuple[str, str], ...]:
+def _read(repository: Repository, commit: str) -> tuple[Shard, ...]:
     with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
         (root,) = objects.read([f"{commit}^{{tree}}"])
-        shards = [oid for _, oid in _folders(root, len(commit))]
-        found = [entry for answer in objects.read(shards) for entry in _folders(answer, len(commit))]
-    return tuple((name, oid) for name, oid in found if is_cluster_name(name))
+        trees = [oid for _, oid in _folders(root, len(commit))]
+        # What a tree holds its id says: only those that are others than before are read.
+        read = {oid: _shards[oid] for oid in trees if oid in _shards}
+        fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
+        for oid, answer in zip(fresh, objects.read(fresh), strict=True):
+            found = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
+            if not isinstance(answer, UnreadableError):
+                read[oid] = found
+    if len(_shards) >= _SHARDS:
+        _shards.clear()
+    _shards.update(read)
+    return tuple(read[oid] for oid in trees if oid in read)
 
 
 def _folders(answer: GitObject | UnreadableError, digits: int) -> Iterator[tuple[str, str]]:
