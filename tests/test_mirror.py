@@ -26,7 +26,7 @@ THROUGH = {
         "commands/test_watch.py": "watch",  # a real process that is sent signals
     },
     "agent": {
-        "agent/test_relay.py": "hub_copy relay_http relay_wire relayed_ref",  # a relay, and the agents that speak to it
+        "agent/test_relay.py": "relay_http relay_wire relayed_ref",  # a relay, and the agents that speak to it
         "agent/test_heartbeat.py": "apiserver hub observer own_ref",  # one story with an API server and a hub
         "commands/test_detect.py": "detector",
     },

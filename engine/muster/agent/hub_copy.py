@@ -40,13 +40,11 @@ class HubCopy:
         tip = branch_tip(self.repository, self.branch) or ""
         if tip == self._tip:
             return
-        others = self._others(tip)
+        changed = self._changed(tip)
         with self._lock:
-            views = (
-                {}
-                if others is None
-                else {name: view for name, view in self._views.items() if file_name(name) not in others}
-            )
+            views = {} if changed is None else {
+                name: view for name, view in self._views.items() if file_name(name) not in changed
+            }  # fmt: skip
             self._tip, self._views, self._issued = tip, views, None
 
     def issued(self, cluster: str) -> Sequence["Issued"]:
@@ -76,8 +74,8 @@ class HubCopy:
         bodies = {name: _body(objects, tip, CSR.id(name)) for name in requests}
         return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
-    def _others(self, tip: str) -> frozenset[str] | None:
-        """The files' names of clusters of which the branch may say something else now; None where that is not to be told."""
+    def _changed(self, tip: str) -> frozenset[str] | None:
+        """The names of the files that are others there; None where that is not to be told, or they are many."""
         if not self._tip or not tip:
             return None
         try:
