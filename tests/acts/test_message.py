@@ -103,10 +103,11 @@ def test_a_message_that_muster_could_not_write_still_has_its_trailers() -> None:
     [
         ("TaintPolicy", "{target: {kind: ManagedCluster}, taints: [{key: a, effect: NoSelect, when: 'true'}]}", True),
         ("DisruptionBudget", "{maxDisrupted: 1}", True),
+        ("NotificationPolicy", "{target: {kind: ManagedCluster}, when: 'true'}", True),
         ("Fleet", "{}", False),
     ],
 )
-def test_the_digest_changes_with_what_decides_conditions_taints_pulses_and_budgets(
+def test_the_digest_changes_with_what_decides_conditions_taints_pulses_budgets_and_notifications(
     kind: str, spec: str, *, changes: bool
 ) -> None:
     text = f"apiVersion: muster.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: more}}\nspec: {spec}\n"

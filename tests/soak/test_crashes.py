@@ -8,22 +8,68 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from muster.acts.publish.publish import Publication
+from muster.engine.state import open_state
+from muster.gitio.closed import TRUST
+from muster.gitio.recovery import recover
+from tests.acts.publish.receiver import receiving
+from tests.acts.publish.test_notify import Fleet, events, told, webhook
 from tests.acts.test_walkthrough import cluster
 from tests.gitio.test_recovery import killed_before, landing, template
 from tests.soak.conftest import share
 from tests.support.git import Repo, clone, new_repository
-from tests.support.killing import Killer
+from tests.support.killing import Killer, killer
 
 __all__ = ["landing", "template"]  # fixtures
+#: A run of the command that keeps a state in the repository, as of noon.
+RECONCILE = """
+from pathlib import Path
+from muster.commands.cli import main
+def run(path):
+    main(["reconcile", "--repo", path, "--now", "2026-01-01T12:00:00Z", "--state", path + "/.git/kept.sqlite"])
+"""
 NOW = "2026-01-01T00:10:00Z"
 
 
 def test_killed_before_every_step(landing: Killer, template: Repo, tmp_path: Path) -> None:
     killed_before(range(1, 100), landing, template, tmp_path)
+
+
+def test_what_is_killed_while_it_tells_people_is_told(tmp_path: Path, figures: list[str]) -> None:
+    """Before whatever a run does to files, and every process that it starts: what it would have told, the next one
+    does, also where that has nothing to look at. What comes twice has one id."""
+    environ = {**os.environ, TRUST: "1", "PYTHONPATH": os.pathsep.join(("", *sys.path))}
+    with receiving() as receiver, killer(RECONCILE, environ) as killing:
+        template = Fleet(tmp_path / "template", webhook(receiver))
+        template.say("False", "a")
+        again = 0
+        for step in range(1, 1000, 9):
+            receiver.requests.clear()
+            fleet = Fleet.__new__(Fleet)
+            fleet.__dict__.update(template.__dict__)
+            fleet.repo = Repo(tmp_path / str(step), template.repo.environ)
+            shutil.copytree(template.repo.path, fleet.repo.path)
+            status = killing.kill_at(step, str(fleet.repo.path))
+            kept = open_state(fleet.repo.path / ".git" / "kept.sqlite")
+            assert kept is not None
+            with closing(kept) as fleet.state:
+                recover(fleet.repository)
+                fleet.run(1)
+                assert fleet.run() == Publication()
+            found = events(receiver)
+            assert [told(event) for event in found] == [["a True>False"]] * len(found), step
+            assert len({event["id"] for event in found}) == 1, step
+            again += len(found) - 1
+            shutil.rmtree(fleet.repo.path)
+            if status != -signal.SIGKILL:
+                break
+        assert status == 1, "it ended by itself, which is an exception here"
+        figures.append(f"killed a run that tells at {step // 3} steps, and {again} times it was told twice")
 
 
 def _muster(repo: Repo, *arguments: str) -> "subprocess.Popen[str]":

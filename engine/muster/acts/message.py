@@ -10,12 +10,12 @@ from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
 from muster.gitio.history import SOURCE, WHOLE
 from muster.gitio.lastrun import TRAILER
-from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, PULSE_POLICY, TAINT_POLICY
+from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY, PULSE_POLICY, TAINT_POLICY
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 from muster.model.times import format_time
 
-_POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET)
+_POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY)
 _LONGEST_SUBJECT = 100
 #: What keeps a forge from running anything on a commit: that is not for an agent to say.
 _SKIP = re.compile(r"\[([^][]*\b(?:skip|no[- _]?ci)\b[^][]*)\]|\*\*\*(no_ci)\*\*\*", re.IGNORECASE)
@@ -55,8 +55,8 @@ def _trailers(run: Run) -> list[str]:
 
 
 def policies_digest(fleet: Fleet) -> str:
-    """Return 12 hex digits that change when a condition, taint or pulse policy or a budget in force does, built-in ones
-    included."""
+    """Return 12 hex digits that change when a condition, taint, pulse or notification policy or a budget in force does,
+    built-in ones included."""
     digest = hashlib.sha256()
     for kind in _POLICY_KINDS:
         for policy in fleet.policies(kind):

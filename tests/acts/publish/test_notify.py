@@ -278,6 +278,41 @@ def test_another_clone_knows_what_was_told(tmp_path: Path) -> None:
         assert len(receiver.requests) == 1
 
 
+APART = "muster/state"
+
+
+@pytest.mark.parametrize("pushing", [False, True], ids=["here", "pushing"])
+def test_what_is_derived_may_lie_on_a_branch_of_its_own(tmp_path: Path, pushing: bool) -> None:
+    """There it begins, moves and is looked at, also by a clone that has not decided it."""
+    by = "group: {by: 'conditions[change.name].reason'}"
+    with receiving() as receiver:
+        fleet = Fleet(tmp_path / "fleet", webhook(receiver), by)
+        settled = FLEET.replace("notifications", f"derived: {{branch: {APART}}}, notifications") % webhook(receiver)
+        fleet.repo.commit({"fleet.yaml": settled})
+        origin = clone(fleet.repo, tmp_path / "origin.git", "--bare")
+        fleet.repo.git("remote", "add", "origin", str(origin.path))
+        fleet.remote = "origin" if pushing else None
+        with closing(state_in(tmp_path)) as fleet.state:
+            assert fleet.run() == Publication(), "where it lies is no news"
+            for minutes, status in enumerate(("False", "True")):
+                fleet.say(status, "a", reason=f"Said{minutes}")
+                if pushing:
+                    fleet.repo.git("push", "--quiet", "origin", "main")
+                if minutes == 1:
+                    fleet.reconcile()
+                assert fleet.run(1).published == 1, minutes
+                assert fleet.run() == Publication()
+        found = [(event["data"]["group"], told(event)) for event in events(receiver)]
+        assert found == [("Said0", ["a True>False"]), ("Said1", ["a False>True"])]
+        if pushing:
+            assert fleet.repo.git("rev-list", "--count", "origin/main") == origin.git("rev-list", "--count", "main")
+            assert read_memory(open_repository(origin.path, origin.environ)).upto == origin.tip(APART)
+            far = Fleet.__new__(Fleet)
+            far.__dict__.update(fleet.__dict__, repo=clone(origin, tmp_path / "far"), state=None)
+            assert far.run() == Publication()
+    assert fleet.repo.git("rev-list", "--count", "main", "--", "derived") == "1", "from before the switch"
+
+
 def test_slack_shows_words_and_obeys_none(tmp_path: Path) -> None:
     with receiving() as receiver:
         fleet = Fleet(tmp_path / "fleet", "{name: chat, type: slack, urlFrom: MUSTER_SINK_CHAT}")
