@@ -119,6 +119,7 @@ THROUGH = {
         ),
     },
     "engine": {
+        "acts/publish/test_notify.py": "noticed",
         "answers/test_explain.py": "explained",
         "answers/test_plan.py": "derivation placed",
         "commands/test_forecast.py": "moment",

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from muster.acts.publish.notice_sinks import sinks_of
 from muster.answers.memory import MemorySnapshot
+from muster.answers.policytest import run_tests
+from muster.engine.checking import check_snapshot
 from muster.engine.evaluate import evaluate_snapshot
 from muster.model.times import parse_time
 
@@ -14,6 +16,8 @@ PAGE = (Path(__file__).parents[2] / "docs/notifications.md").read_text(encoding=
 def test_the_files_of_the_page_are_sound() -> None:
     blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     files = {f"{number}.yaml": block for number, block in enumerate(blocks)}
+    (case,) = run_tests(check_snapshot(MemorySnapshot(files)))
+    assert case.failures == ()
     run = evaluate_snapshot(MemorySnapshot(files), parse_time("2026-01-01T12:00:00Z"))
     assert [found for found in run.findings if found.fails] == []
     assert [policy.id.name for policy in run.fleet.compiled.notifications] == ["back-again", "production-unavailable"]

@@ -24,6 +24,7 @@ from muster.policy.admission.policies import AdmissionPolicy, compile_admissions
 from muster.policy.budgets import Budget, budgets_of
 from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy
 from muster.policy.lazy import VARIABLES_AT
+from muster.policy.notifications import NotificationPolicy
 from muster.policy.policies import Policy
 from muster.policy.pulses import PulsePolicy
 from muster.policy.remedies import Remedy
@@ -72,6 +73,7 @@ def branches_of(fleet: Ruled) -> dict[ObjectId, dict[Key, Branch]]:
     told: dict[ObjectId, dict[Key, Branch]] = {}
     policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
         *compiled.conditions, *compiled.taints, *compiled.pulses, *compiled.remedies, *_admissions(fleet),
+        *compiled.notifications,
     )  # fmt: skip
     for policy in policies:
         told[policy.id] = dict(_branches(policy)) or _whole(policy.source)
@@ -142,6 +144,10 @@ def _expressions(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[At
         yield from (
             (rule.at, rule.when) for rule in (policy.taints if isinstance(policy, TaintPolicy) else policy.rules)
         )
+    elif isinstance(policy, NotificationPolicy):
+        yield ("spec", "when"), policy.when
+        if policy.by is not None:
+            yield ("spec", "group", "by"), policy.by
     elif isinstance(policy, ConditionPolicy):
         for each in policy.rules:
             yield (*each.at, "when"), each.when

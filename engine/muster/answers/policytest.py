@@ -14,6 +14,7 @@ from muster import cel
 from muster.answers.memory import derived_texts
 from muster.answers.policybranches import branches_of
 from muster.answers.policycoverage import Coverage, rules_of
+from muster.answers.policynotices import Telling, told_otherwise
 from muster.answers.stated import Stated, objects_of
 from muster.check.admission.messages import speaker
 from muster.engine.checking import check_snapshot
@@ -30,6 +31,7 @@ from muster.model.kinds import (
     CONDITION_POLICY,
     DISRUPTION_BUDGET,
     FLEET,
+    NOTIFICATION_POLICY,
     POLICY_TEST,
     PULSE_POLICY,
     REMEDY,
@@ -47,7 +49,7 @@ from muster.policy.witness import Witness
 
 POLICIES = (
     CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
-    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY,
 )  # fmt: skip
 
 
@@ -151,6 +153,7 @@ def _case(
     before = objects_of({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
     derived = derived_texts(before.items())
     base: Snapshot | None = None
+    telling = Telling()
     for step in mappings_at(case, "steps"):
         change = mapping_at(step, "change")
         stated = stated.after(change).without(change.get("remove") or ())
@@ -159,11 +162,15 @@ def _case(
         run = evaluate_snapshot(snapshot, parse_time(step["at"]), witness=witness)
         judged = check_snapshot(snapshot, base, witness).sorted_findings() if admits else []
         base = snapshot
+        told = telling.tell(run, derived)
+        deciding.update(telling.policies)
         deciding.update(rule.partition("#")[0] for rule in rules_of(run))
         deciding.update(policy for found in judged if (policy := speaker(found)))
         if coverage is not None and witness is not None:
             coverage.take(run, witness.seen, listed)
-        yield from (f"at {step['at']}: {failure}" for failure in _check(run, judged, step))
+        yield from (
+            f"at {step['at']}: {failure}" for failure in (*_check(run, judged, step), *told_otherwise(told, step))
+        )
         derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
 
 

@@ -15,7 +15,7 @@ from muster.acts.publish.notice_sinks import NoticeSink, opener, sinks_of
 from muster.acts.publish.publish import PATIENT, Deliverer, Publication
 from muster.acts.publish.sinks import Patience
 from muster.decide.notifying import bounded, change_tree, messages
-from muster.engine.changes import object_changes
+from muster.engine.noticed import notices_of
 from muster.engine.question import default_home
 from muster.engine.run import Run
 from muster.engine.warm import Wanted, answer
@@ -27,14 +27,13 @@ from muster.gitio.notice_memory import NoticeMemory, read_memory, remember
 from muster.gitio.objects import Objects
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.repository import Repository, is_ancestor
-from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, BY_GROUP_KIND, kind_of
-from muster.model.locations import FOLDER, is_derived_path
+from muster.model.kinds import ALL, kind_of
+from muster.model.locations import FOLDER
 from muster.model.notices import Message, Notice
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
 from muster.model.times import earliest, format_time
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
 from muster.yamlio.loader import load_documents
 
@@ -168,15 +167,7 @@ def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now
         if not path.path.startswith(FOLDER):
             continue
         before, after = (_body(objects, oid, path.path) for oid in (path.old, path.new))
-        id_ = _id_of(before or after, path.path)
-        if id_ is None:
-            continue
-        for change in object_changes(id_, before, after, lambda _: ""):
-            fact = change.fact
-            yield Notice(
-                id_, fact.sort, fact.name, change.was.text if change.was else "", change.now.text if change.now else "",
-                change.note, str(change), new, now,
-            )  # fmt: skip
+        yield from notices_of(path.path, before, after, new, now)
 
 
 def _body(objects: Objects, oid: str | None, path: str) -> Tree:
@@ -186,16 +177,6 @@ def _body(objects: Objects, oid: str | None, path: str) -> Tree:
     except UnreadableError:
         return None
     return documents[0].body if documents else None
-
-
-def _id_of(body: Tree, path: str) -> ObjectId | None:
-    """The object that a derived file is of; None where that is not its place."""
-    group, kind = str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))
-    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
-    if (group, kind) not in BY_GROUP_KIND or not isinstance(name, str):
-        return None
-    id_ = ObjectId(group, kind, namespace if isinstance(namespace, str) else "", name)
-    return id_ if is_derived_path(path, id_) else None
 
 
 def _is_there(notice: Notice) -> bool:
