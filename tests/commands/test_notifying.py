@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from muster.commands.options import present
 from muster.model.times import format_time
 from tests.acts.publish.receiver import receiving
@@ -32,7 +34,7 @@ def test_a_watch_wakes_up_for_what_waits(tmp_path: Path) -> None:
 
 
 def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: Run) -> None:
-    repo = new_repository(tmp_path / "fleet")
+    repo, metrics = new_repository(tmp_path / "fleet"), tmp_path / "muster.prom"
     with receiving() as receiver:
         sink = f"{{name: hook, type: webhook, url: '{receiver.url}', attempts: 1, timeout: 1s}}"
         repo.commit({
@@ -43,16 +45,25 @@ def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: R
         })  # fmt: skip
 
         def run(at: str) -> str:
-            code, out, err = muster("reconcile", "--repo", repo.path, "--now", f"2026-01-01T{at}Z")
+            now = f"2026-01-01T{at}Z"
+            code, out, err = muster("reconcile", "--repo", repo.path, "--now", now, "--metrics", metrics)
             assert (code, err) == (0, "")
             return out
+
+        def counted() -> tuple[float, float]:
+            found = text_string_to_metric_families(metrics.read_text())
+            numbers = {one.name: one.value for family in found for one in family.samples
+                       if one.labels.get("type") == "webhook"}  # fmt: skip
+            return numbers["muster_notifications_waiting"], numbers["muster_notifications_sent_total"]
 
         run("12:00:00")
         repo.commit({"b-observed.yaml": OBSERVED % ("b", "False", "Down")})
         assert "sent 1" not in run("12:00:10")
         assert "sent 1" not in run("12:01:00")
+        assert counted() == (1, 0)
         assert "sent 1 notification\n" in run("12:02:10")
         assert "sent 1" not in run("12:02:20")
+        assert counted() == (0, 1)
         (request,) = receiver.requests
         event = json.loads(request.body)
         assert event["subject"] == "warning: availability eu: 1 transition"

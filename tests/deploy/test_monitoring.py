@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from muster.engine.progress import Step
 from muster.model.tree import Tree
-from muster.output.metrics import METRICS, OUTCOMES, Sort, Values
+from muster.output.metrics import METRICS, OUTCOMES, SINK_TYPES, Sort, Values
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]
@@ -43,6 +43,7 @@ SERIES = exposed()
 VALUES = {
     "outcome": {*OUTCOMES}, "stage": {"beginning", *(step.name.lower() for step in Step)},
     "status": {"True", "False", "Unknown", "none"}, "severity": {"error", "warning"}, "source": {"lease", "report"},
+    "type": {*SINK_TYPES},
 }  # fmt: skip
 _SERIES = re.compile(r"\b(muster_\w+)(?:\{([^}]*)\})?")
 _MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster import __version__
 from muster.acts.publish.publish import Publication
-from muster.check.waivers import told
+from muster.check import waivers
 from muster.engine.progress import Step, told_to
 from muster.gitio.errors import RepositoryError
 from muster.model.finding import Severity
@@ -89,6 +89,12 @@ class Meter:
         values.add(metrics.PULSES, amount=publication.published)
         for sink, reasons in publication.failures.items():
             values.add(metrics.PULSE_FAILURES, sink, amount=len(reasons))
+        told = publication.told
+        for type_ in metrics.SINK_TYPES:
+            values.add(metrics.NOTICES, type_, amount=told.sent[type_])
+            values.add(metrics.NOTICE_FAILURES, type_, amount=told.refused[type_])
+        values.put(metrics.NOTICES_WAITING, [((type_,), told.waiting[type_]) for type_ in metrics.SINK_TYPES])
+        values.put(metrics.NOTICES_OLDEST, [((), told.oldest.timestamp())] if told.oldest else [])
 
     def rests(self, seconds: float) -> None:  # noqa: ARG002 - others want to know
         """A look has ended, at which there may have been nothing to look at; there is another later."""
@@ -99,7 +105,7 @@ class Meter:
         values, last = self.values, done.settled.last
         held = Counter((one.because.rule, one.effect.partition(" ")[0]) for one in last.fleet.held)
         values.put(metrics.HELD, held.items())
-        known = Counter(found.severity.value for found in told(done.settled.findings, last.now))
+        known = Counter(found.severity.value for found in waivers.told(done.settled.findings, last.now))
         values.put(metrics.FINDINGS, [((severity.value,), known[severity.value]) for severity in Severity])
         found = done.figures
         values.put(metrics.CLUSTERS, found.clusters.items())

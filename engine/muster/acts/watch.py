@@ -141,6 +141,7 @@ class Watcher:
             tidy(self.repository)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = earliest(self._next(done), notified.next)
+            publication.told = notified.told
             for observer in self.observers:
                 observer.looked(done, publication)
             if any(sent.failures or sent.faults for sent in (publication, notified)):

@@ -110,6 +110,7 @@ def publish(repository: "Repository", done: "Reconciled", remote: str | None, si
         click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
     say(*publication.lines(), *notified.lines(), err=True)
     publication.faults.extend(notified.faults)
+    publication.told = notified.told
     return publication
 
 

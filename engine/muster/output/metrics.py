@@ -51,6 +51,8 @@ _LATE: Final = (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21600, 86400)
 _AGES: Final = (10, 30, 60, 120, 300, 600, 1800, 3600, 21600, 86400, 604800)
 #: Of what has no labels.
 _ALONE: Final = ((),)
+#: The types that a sink of notifications may have.
+SINK_TYPES: Final = ("email", "slack", "webhook")
 OUTCOMES: Final = ("committed", "unchanged", "waiting", "failed", "fault")
 
 BUILD = Measure("muster_build_info", Sort.GAUGE, "Always 1; which muster this is.", ("version",))
@@ -125,6 +127,23 @@ PULSES = Measure("muster_pulses_published_total", Sort.COUNTER, "Pulses that all
 PULSE_FAILURES = Measure(
     "muster_pulse_failures_total", Sort.COUNTER, "Pulses that a sink did not take, each time.", ("sink",)
 )
+NOTICES = Measure(
+    "muster_notifications_sent_total", Sort.COUNTER, "Messages to people that a sink of a type took.", ("type",),
+    start=tuple((one,) for one in SINK_TYPES),
+)  # fmt: skip
+NOTICE_FAILURES = Measure(
+    "muster_notification_failures_total", Sort.COUNTER,
+    "Messages to people that a sink of a type did not take, each time.", ("type",),
+    start=tuple((one,) for one in SINK_TYPES),
+)  # fmt: skip
+NOTICES_WAITING = Measure(
+    "muster_notifications_waiting", Sort.GAUGE,
+    "Messages to people that wait for a sink of a type, those among them that are not due yet.", ("type",),
+)  # fmt: skip
+NOTICES_OLDEST = Measure(
+    "muster_notification_oldest_due_timestamp_seconds", Sort.GAUGE,
+    "When the oldest message was due that not all of its sinks have taken (Unix time); nothing where all have.",
+)  # fmt: skip
 ATTEMPTS = Measure(
     "muster_git_attempts_total", Sort.COUNTER, "How often runs tried to move the branch, here or on the remote.",
     start=_ALONE,
@@ -137,8 +156,8 @@ FINDINGS = Measure("muster_findings", Sort.GAUGE, "What is wrong with the fleet,
 
 METRICS: Final = (
     BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
-    CLUSTERS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, ATTEMPTS, RETRIES,
-    FINDINGS,
+    CLUSTERS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, NOTICES,
+    NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FINDINGS,
 )  # fmt: skip
 
 

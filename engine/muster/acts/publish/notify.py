@@ -85,9 +85,11 @@ def _notify(
                 memory.finish(message)
         first, memory.upto = memory.upto is None, tip
         if (notices or first) and not _noted(repository, memory, remote, result):
+            _count_waiting(memory, settings, run, result)
             return result  # whatever is sent now would be sent again by every run
     deliverer = Deliverer(settings, opener(settings, environ), patience, result, "messages")
-    _send(repository, memory, remote, run, result, deliverer)
+    _send(repository, memory, remote, run, result, deliverer, settings)
+    _count_waiting(memory, settings, run, result)
     result.failures = {
         name: [without_secrets(reason, environ) for reason in reasons] for name, reasons in result.failures.items()
     }
@@ -116,15 +118,19 @@ def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Noti
 
 
 def _send(
-    repository: Repository, memory: NoticeMemory, remote: str | None, run: Run, result: Publication, to: Deliverer
-) -> None:
+    repository: Repository, memory: NoticeMemory, remote: str | None, run: Run, result: Publication, to: Deliverer,
+    settings: Mapping[str, NoticeSink],
+) -> None:  # fmt: skip
     due = [message for message in memory.messages.values() if message.due <= run.now]
     result.due = len(due)
     try:
         for message in sorted(due, key=lambda one: (one.due, one.id)):
-            names = sorted((message.sinks or to.settings.keys()) & to.settings.keys())
-            event = event_of(message)
-            have = {name for name in names if name in message.arrived or to.deliver(name, event)}
+            names, event = _names(message, settings), event_of(message)
+            have = set(message.arrived.intersection(names))
+            for name in (name for name in names if name not in have):
+                took = to.deliver(name, event)
+                (result.told.sent if took else result.told.refused)[settings[name].sort] += 1
+                have.update([name] if took else [])
             if have == set(names):
                 memory.finish(message)
                 result.published += 1
@@ -136,6 +142,20 @@ def _send(
     finally:
         to.close()
     result.next = earliest(*(message.due for message in memory.messages.values() if message.due > run.now))
+
+
+def _names(message: Message, settings: Mapping[str, NoticeSink]) -> list[str]:
+    """The sinks that a message goes to, of those that there are."""
+    return sorted((message.sinks or settings.keys()) & settings.keys())
+
+
+def _count_waiting(
+    memory: NoticeMemory, settings: Mapping[str, NoticeSink], run: Run, result: Publication
+) -> None:  # fmt: skip
+    for message in memory.messages.values():
+        left = [name for name in _names(message, settings) if name not in message.arrived]
+        result.told.waiting.update({settings[name].sort for name in left})
+    result.told.oldest = earliest(*(message.due for message in memory.messages.values() if message.due <= run.now))
 
 
 def _noted(repository: Repository, memory: NoticeMemory, remote: str | None, result: Publication) -> bool:

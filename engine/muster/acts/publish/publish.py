@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,12 +46,23 @@ PATIENT = Patience(time.sleep, random.random)
 
 
 @dataclass
+class Told:
+    """Messages to people, by the type of a sink: how many it took, did not take, and are waiting for it; `oldest`: when
+    the oldest was due that is waiting although it is."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    waiting: Counter[str] = field(default_factory=Counter)
+    oldest: datetime | None = None
+
+
+@dataclass
 class Publication:
     """What came of publishing: how many pulses were `due` at the sinks, how many all their sinks have, what failed, per
     sink, and how often.
 
     `faults` are those of muster itself: what they kept from going out is due again in the next run. `next`: when
-    something that waits is due.
+    something that waits is due. `told`: what became of messages to people.
     """
 
     due: int = 0
@@ -58,6 +70,7 @@ class Publication:
     failures: dict[str, list[str]] = field(default_factory=dict)
     faults: list[Finding] = field(default_factory=list)
     next: datetime | None = None
+    told: Told = field(default_factory=Told, compare=False)
 
     def lines(self) -> list[str]:
         """What failed, one line per sink: how often, and the first reason."""
