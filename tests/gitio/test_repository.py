@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.gitio.errors import RepositoryError
-from muster.gitio.repository import current_branch, is_empty, open_repository, resolve
+from muster.gitio.repository import blob_at, current_branch, is_empty, open_repository, resolve
+from muster.gitio.trees import list_tree
 from tests.support.git import Repo, add_worktree, clone, git_environ, new_repository
 
 
@@ -14,6 +15,12 @@ def repo(tmp_path: Path) -> Repo:
     made = new_repository(tmp_path / "fleet")
     made.commit({"clusters/a/cluster.yaml": "a: 1\n"})
     return made
+
+
+def _lose_objects(repo: Repo) -> None:
+    objects = repo.path / ".git" / "objects"
+    objects.rename(repo.path / ".git" / "lost")
+    objects.mkdir()
 
 
 def test_opens_the_work_tree_from_any_directory_inside(repo: Repo) -> None:
@@ -66,6 +73,51 @@ def test_a_path_with_a_newline_opens(tmp_path: Path) -> None:
     opened = open_repository(repo.path, repo.environ)
     assert opened.worktree == repo.path
     assert resolve(opened, "HEAD") == commit
+
+
+def test_a_bare_repository_whose_path_has_a_newline_opens(repo: Repo, tmp_path: Path) -> None:
+    bare = clone(repo, tmp_path / "new\nline.git", "--bare")
+    opened = open_repository(bare.path, bare.environ)
+    assert (opened.git_dir, opened.worktree) == (bare.path, None)
+
+
+def test_a_commit_that_was_read_is_not_read_again(repo: Repo) -> None:
+    opened, commit = open_repository(repo.path, repo.environ), repo.tip()
+    path = "clusters/a/cluster.yaml"
+    first = blob_at(opened, commit, path), list(list_tree(opened, commit))
+    assert first[0] == b"a: 1\n"
+    _lose_objects(repo)
+    assert (blob_at(opened, commit, path), list(list_tree(opened, commit))) == first
+    assert blob_at(open_repository(repo.path, repo.environ), commit, path) is None
+
+
+def test_a_branch_is_read_again_and_so_is_what_was_not_there(repo: Repo) -> None:
+    opened = open_repository(repo.path, repo.environ)
+    assert (blob_at(opened, "main", "b.yaml"), len(list(list_tree(opened, "main")))) == (None, 1)
+    repo.commit({"b.yaml": "b: 1\n"})
+    assert (blob_at(opened, "main", "b.yaml"), len(list(list_tree(opened, "main")))) == (b"b: 1\n", 2)
+
+
+def test_a_lost_file_that_comes_back_is_seen(repo: Repo) -> None:
+    opened, commit = open_repository(repo.path, repo.environ), repo.tip()
+    blob = repo.git("rev-parse", "HEAD:clusters/a/cluster.yaml")
+    file = repo.path / ".git" / "objects" / blob[:2] / blob[2:]
+    file.rename(repo.path / "away")
+    assert [entry.size for entry in list_tree(opened, commit)] == [None]
+    (repo.path / "away").rename(file)
+    assert [entry.size for entry in list_tree(opened, commit)] == [5]
+
+
+def test_few_answers_are_kept(repo: Repo) -> None:
+    opened = open_repository(repo.path, repo.environ)
+    commits = [repo.commit({"a.yaml": f"a: {number}\n"}) for number in range(6)]
+    assert [blob_at(opened, commit, "a.yaml") for commit in commits] == [b"a: %d\n" % number for number in range(6)]
+    _lose_objects(repo)
+    assert [blob_at(opened, commit, "a.yaml") for commit in commits] == [
+        None,
+        None,
+        *(b"a: %d\n" % number for number in range(2, 6)),
+    ]
 
 
 def test_refuses_what_is_no_repository(tmp_path: Path) -> None:

@@ -7,18 +7,42 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from muster.gitio.closed import closed
 from muster.gitio.errors import RepositoryError, explain
-from muster.gitio.process import LOCATION, OBJECTS, Git, require_git, without_location
+from muster.gitio.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
 
 #: `git log`, which is not a matter of anybody's configuration.
 LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "trailer.separators=:", "log",
               "--no-color", "--no-notes")  # fmt: skip
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST_KEPT: Final = 4
+_MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed
+_LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
+
+
+class Kept:
+    """The last few answers about commits named by their whole ids, which no time changes; none that is large."""
+
+    def __init__(self) -> None:
+        """Nothing is kept yet."""
+        self._answers: dict[tuple[str, ...], Completed] = {}
+
+    def run(self, git: Git, *arguments: str, commit: str) -> Completed:
+        """Return what a command says of `commit`, as it says it now or said it before. No failure is kept, nor that an
+        object is lost: it may come back."""
+        done = self._answers.get(arguments)
+        if done is None:
+            done = git.run(*arguments)
+            lost = done.status or _LOST in done.stdout
+            if _FULL_ID.fullmatch(commit) and not lost and len(done.stdout) <= _MOST_KEPT_BYTES:
+                for oldest in list(self._answers)[: 1 - _MOST_KEPT]:
+                    self._answers.pop(oldest, None)
+                self._answers[arguments] = done
+        return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +52,8 @@ class Repository:
     `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is
     None for a bare repository and where it was opened from within its git directory, as a server's hooks do. `git`
     runs in the work tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the
-    index that a hook was told to look at (`GIT_INDEX_FILE`), else the work tree's.
+    index that a hook was told to look at (`GIT_INDEX_FILE`), else the work tree's. `kept` is what was read through it
+    last: a command asks for the same files of the same commit several times, by a process each.
     """
 
     git: Git
@@ -36,6 +61,7 @@ class Repository:
     worktree: Path | None
     object_format: str
     staged_index: Path
+    kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
 
 def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
@@ -48,13 +74,18 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
         raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
     probe = Git(path, without_location(environ))
     require_git(probe)
-    done = probe.run("rev-parse", "--show-object-format", "--is-inside-work-tree", "--absolute-git-dir")
-    if done.status:
+    done = probe.run(
+        "rev-parse", "--show-object-format", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"
+    )
+    if done.status and not done.stdout:  # without a work tree it fails at the last of them
         raise _not_a_repository(path, done.stderr, done.status)
-    object_format, inside, location = os.fsdecode(done.stdout).removesuffix("\n").split("\n", 2)
+    object_format, inside, location, *more = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+    whole = not done.status
+    if (inside == "true") != whole or len(more) != whole:  # a path with a line break, or an odd place
+        location = probe.line("rev-parse", "--absolute-git-dir") or location
+        more = [probe.line("rev-parse", "--show-toplevel") or ""] if inside == "true" else []
     git_dir = Path(location)
-    top = probe.line("rev-parse", "--show-toplevel") if inside == "true" else None
-    worktree = Path(top) if top else None
+    worktree = Path(more[0]) if more and more[0] else None
     git = closed(Git(worktree or git_dir, _environ_for(environ, git_dir)))
     return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
 
@@ -117,7 +148,7 @@ def has_commit(git: Git, commit: str) -> bool:
 
 def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
     """Return the content of a commit's file; None where there is none."""
-    done = repository.git.run("cat-file", "blob", f"{commit}:{path}")
+    done = repository.kept.run(repository.git, "cat-file", "blob", f"{commit}:{path}", commit=commit)
     return None if done.status else done.stdout
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from muster.gitio.entries import SUBMODULE, Entry
-from muster.gitio.errors import UnreadableError
+from muster.gitio.errors import UnreadableError, explain
 from muster.gitio.objects import Objects
 from muster.gitio.process import Git
 from muster.gitio.repository import Repository
@@ -25,7 +25,10 @@ _Wanted: TypeAlias = "dict[bytes, _Wanted]"
 
 def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
     """Yield every entry of the commit's tree, recursively, in byte order of paths."""
-    yield from _entries(repository.git.output("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
+    done = repository.kept.run(repository.git, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, commit=commit)
+    if done.status:
+        raise explain("ls-tree", done.stderr, done.status)
+    yield from _entries(done.stdout)
 
 
 def find_entries(repository: Repository, objects: Objects, commit: str, paths: Iterable[str]) -> Iterator[Entry]:
