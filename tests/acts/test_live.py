@@ -18,6 +18,7 @@ from muster.acts.live import Live
 from muster.acts.live_http import Access, LiveServer, token_of
 from muster.acts.metering import Meter
 from muster.acts.watch import Watcher
+from muster.engine.state import open_state
 from muster.gitio.repository import open_repository
 from muster.model.tree import Tree
 from muster.serving.server import served
@@ -42,11 +43,13 @@ class Served:
 
     def __init__(self, repo: Repo, access: Access, context: ssl.SSLContext | None, remote: str | None) -> None:
         self.repo, repository, said = repo, open_repository(repo.path, repo.environ), list[str]()
-        self.live, self.meter, self.said = Live(repository, "fleet", None), Meter(NOW.timestamp, "fleet"), said
+        kept = repo.path.parent / "state.sqlite"
+        self.live = Live(repository, "fleet", None, lambda: open_state(kept))
+        self.meter, self.said = Meter(NOW.timestamp, "fleet"), said
         self.server = LiveServer(("127.0.0.1", 0), self.live, self.meter.values, access, context)
         self.watcher = Watcher(
             repository, "main", remote, timedelta(seconds=0 if remote else 30), said.append, clock=lambda: NOW,
-            observers=(self.live, self.meter),
+            state=open_state(kept), observers=(self.live, self.meter),
         )  # fmt: skip
 
     def get(
@@ -122,6 +125,30 @@ def test_the_page_follows_what_is_committed(tmp_path: Path) -> None:
         assert [row[0] for row in second["clusters"]] == ["a", "b"]
         assert heard == [second["commit"]]
         assert it.status(f"/data/clusters/0.js?at={first['commit']}") == 410
+
+
+def test_what_is_asked_while_the_loop_is_ahead_is_what_it_says_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.acts.live._PAUSES", 0.0)
+    monkeypatch.setattr("muster.acts.live._AHEAD_SECONDS", 60.0)
+    with serving(tmp_path) as it:
+        it.watcher.look()
+        known = fleet(it.get("/data/fleet.js")[2])["commit"]
+        it.repo.commit({"clusters/c.yaml": cluster("c")})
+        it.watcher.look()
+        it.repo.commit({"clusters/d.yaml": cluster("d")})
+        it.watcher.observers = ()
+        it.watcher.look()  # what is kept is of d, and what was told of c
+        assert it.live.news(known, 20) != known
+        asked = list[Tree]()
+        asking = Thread(target=lambda: asked.append(fleet(it.get("/data/fleet.js")[2])))
+        asking.start()
+        it.watcher.observers = (it.live,)
+        it.repo.commit({"clusters/e.yaml": cluster("e")})
+        it.watcher.look()
+        asking.join()
+        assert [row[0] for row in asked[0]["clusters"]] == list("acde")
 
 
 def test_what_was_pushed_is_shown_where_the_local_branch_stays_behind(tmp_path: Path) -> None:

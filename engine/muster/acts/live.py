@@ -1,37 +1,44 @@
 """The fleet as it is, for whoever looks at it while a watch goes on.
 
 The loop that looks says which commit stands, and goes on: it renders nothing, and waits for nobody. When somebody asks,
-the commit is evaluated, in the thread of who asks; the others who ask wait for that. However many look and however
-often the branch moves, no more than a sixth of the time goes into it: until then they are shown what was rendered last.
+what changed since it was shown last is evaluated, in the thread of who asks; the others who ask wait for that. However
+many look and however often the branch moves, no more than a sixth of the time goes into it: until then they are shown
+what was rendered last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from threading import Condition, Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from muster.answers.following import Ahead, Shown, of_clusters, shown_after, shown_anew
 from muster.answers.site import site_of
 from muster.answers.timeline import Timeline
-from muster.engine.evaluate import evaluate_snapshot
+from muster.engine.question import Question, WholeNeeded
+from muster.engine.warm import answer
 from muster.gitio.apart import seen
 from muster.gitio.hearing import Heard
+from muster.gitio.pulse_memory import Remembered
 from muster.gitio.repository import Repository
-from muster.gitio.snapshot import CommitSnapshot
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from muster.acts.publish.publish import Publication
     from muster.acts.reconcile import Reconciled
+    from muster.engine.run import Run
+    from muster.engine.state import State
     from muster.output.site.pages import Site
 
 #: A look that takes longer has probably come to a halt.
 LONGEST_LOOK_SECONDS: Final = 900.0
 #: So much later than it said the loop may look again: a burst has to end first, and machines are busy.
 _GRACE_SECONDS: Final = 30.0
+#: For what was seen while the loop was about to commit something newer, so long is waited for that.
+_AHEAD_SECONDS: Final = 3.0
 #: After rendering, so many times as long as it took is waited before it is done again, and so long at least.
 _PAUSES: Final = 5.0
 _SHORTEST_PAUSE_SECONDS: Final = 1.0
@@ -55,9 +62,13 @@ class Gone(Exception):  # noqa: N818 - no error: there is something newer
 
 
 class Live:
-    """What is shown, and how the loop is. `title` and `link` are those of `muster site`."""
+    """What is shown, and how the loop is. `title` and `link` are those of `muster site`; `kept` opens what the loop's
+    runs leave."""
 
-    def __init__(self, repository: Repository, title: str, link: str | None) -> None:
+    def __init__(
+        self, repository: Repository, title: str, link: str | None, kept: "Callable[[], State | None]" = lambda: None
+    ) -> None:
+        self._kept, self._state, self._before = kept, cast("State | None", None), cast("Shown | None", None)
         self._repository, self._title, self._link = repository, title, link
         self._news, self._rendering, self._timeline = Condition(), Lock(), Timeline(repository)
         self._last: _Seen | None = None
@@ -94,8 +105,9 @@ class Live:
         if shown is None:
             return
         with self._news:
-            if self._last is None or self._last.commit != shown:
-                self._last = _Seen(shown, done.heard, done.settled.last.now)
+            news = self._last is None or self._last.commit != shown
+            self._last = _Seen(shown, done.heard, done.settled.last.now)
+            if news:
                 self._news.notify_all()
 
     # -- asked by those who look
@@ -116,7 +128,7 @@ class Live:
         until = monotonic() + seconds
         with self._news:
             while not self._closed:
-                revision = self._last.commit if self._last else ""
+                revision = self._commit
                 now, possible = monotonic(), self._again_at if revision != known else inf
                 if now >= possible:
                     return revision
@@ -153,12 +165,62 @@ class Live:
                 raise NothingYet
             if self._site is None or (self._shown != last.commit and monotonic() >= self._again_at):
                 began = monotonic()
-                self._site, self._shown = self._evaluated(last), last.commit
+                self._site, self._shown = self._evaluated(last)
                 took = monotonic() - began
                 self._again_at = monotonic() + max(_SHORTEST_PAUSE_SECONDS, took * _PAUSES)
             return self._site, self._shown
 
-    def _evaluated(self, last: _Seen) -> "Site":
-        with CommitSnapshot(self._repository, last.commit, last.heard.refs, last.heard.agents) as snapshot:
-            run = evaluate_snapshot(snapshot, last.now)
-        return site_of(run, self._repository, self._title, self._link, live=True, timeline=self._timeline)
+    def _evaluated(self, last: _Seen) -> "tuple[Site, str]":
+        """The site of what was seen, or of what came after it, and its commit."""
+        now = self._after(last) or shown_anew(self._question(self._last or last))
+        self._before = now
+        return site_of(
+            now.run, self._repository, self._title, self._link, live=True, timeline=self._timeline, known=now.known,
+            details=(lambda names: self._of_clusters(now.question, names)) if now.part else None,
+        ), now.question.commit  # fmt: skip
+
+    def _after(self, last: _Seen) -> Shown | None:
+        """What is seen, from what was shown; None where that does not do. The loop may be ahead: it keeps what it found
+        before it has committed and pushed, and says so then."""
+        if self._before is None:
+            return None
+        if self._state is None:
+            self._state = self._kept()
+        while self._state is not None:
+            try:
+                return shown_after(self._question(last), self._state, self._before)
+            except Ahead:
+                newer = self._newer(last.commit)
+                if newer is None:
+                    return None
+                last = newer
+            except WholeNeeded:
+                return None
+        return None
+
+    def _newer(self, commit: str) -> _Seen | None:
+        """Wait a moment for something newer to be seen than a commit."""
+        with self._news:
+            self._news.wait_for(lambda: self._commit != commit, _AHEAD_SECONDS)
+            return self._last if self._commit != commit else None
+
+    @property
+    def _commit(self) -> str:
+        return self._last.commit if self._last else ""
+
+    def _question(self, last: _Seen) -> Question:
+        return Question(self._repository, last.commit, last.heard, last.now, Remembered(self._repository))
+
+    def _of_clusters(self, question: Question, names: Sequence[str]) -> "Run":
+        """Look at some clusters of what is shown. Gone where that is no more what the last run left."""
+        with self._rendering:
+            if self._state is not None:
+                try:
+                    return of_clusters(question, self._state, names)
+                except Ahead:
+                    self._newer(question.commit)
+                except WholeNeeded:
+                    pass
+            if self._commit != question.commit:
+                raise Gone
+            return answer(question, None).settled.first

@@ -1,5 +1,6 @@
 """The site of a fleet, with what its repository knows besides: links to the forge, and the commits of each cluster."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from muster.answers.timeline import Timeline
@@ -8,12 +9,14 @@ from muster.engine.run import Run
 from muster.gitio.forges import Links, links_of
 from muster.gitio.repository import Repository
 from muster.model.tree import Tree
+from muster.output.site.overview import Singles
 from muster.output.site.pages import Site
 
 
 def site_of(
     run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
-    timeline: Timeline | None = None,
+    timeline: Timeline | None = None, known: Singles | None = None,
+    details: Callable[[Sequence[str]], Run] | None = None,
 ) -> Site:  # fmt: skip
     """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live` and
     `upcoming`: see `Site`; `timeline`: what was looked at of the history before."""
@@ -24,4 +27,5 @@ def site_of(
             return FleetHistory(begins=run.now, reason=Begins.NONE)
         return (timeline or Timeline(repository)).upto(run.commit, run.now)
 
-    return Site(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming)
+    return Site(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
+                known=known, details=details)  # fmt: skip

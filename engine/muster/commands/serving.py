@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from muster.acts.live_http import Access
     from muster.acts.watch import Observer
+    from muster.engine.state import State
     from muster.gitio.repository import Repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -37,8 +38,11 @@ class Serving:
     serve_client_ca: Path | None
 
     @contextmanager
-    def observers(self, repository: "Repository", say: Callable[[str], None]) -> "Iterator[tuple[Observer, ...]]":
-        """Answer while the block runs, about what its observers are told; nobody where nothing is to be served."""
+    def observers(
+        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], State | None]"
+    ) -> "Iterator[tuple[Observer, ...]]":
+        """Answer while the block runs, about what its observers are told; nobody where nothing is to be served. `kept`
+        opens what their runs leave."""
         if self.serve is None:
             if any((self.serve_token, self.serve_cert, self.serve_key, self.serve_client_ca)):
                 raise click.UsageError("--serve-token and the like go with --serve.")
@@ -56,7 +60,7 @@ class Serving:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         access, context = self._access(address[0])
         name = fleet_name(repository.worktree or repository.git_dir)
-        live, meter = Live(repository, name, None), Meter(time.time, name)
+        live, meter = Live(repository, name, None, kept), Meter(time.time, name)
         try:
             server = LiveServer(address, live, meter.values, access, context)
         except OSError as error:

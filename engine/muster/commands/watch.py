@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from muster.acts.watch import Observer
+    from muster.engine.state import State
     from muster.engine.workers import Workers
     from muster.gitio.repository import Repository
 
@@ -65,12 +66,16 @@ def command(
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
-    kept = open_state_of(os.environ, repository, target, state)
+
+    def opened() -> "State | None":
+        return open_state_of(os.environ, repository, target, state)
+
+    kept = opened()
     if verbose and kept is None:
         _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     authority = signer.load(repository, options.present()) if signer else None
     stop = Event()
-    with serving.observers(repository, _say) as served, _tracers(repository) as tracers:
+    with serving.observers(repository, _say, opened) as served, _tracers(repository) as tracers:
         watcher = Watcher(
             repository, target, remote if push else None, timedelta(seconds=interval), _say,
             clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,

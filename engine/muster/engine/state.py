@@ -107,7 +107,8 @@ class Known:
 
 
 class State:
-    """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state."""
+    """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state. Threads that share
+    it take turns."""
 
     def __init__(self, path: Path, version: str = "") -> None:
         """Open it, or begin it anew. OSError or sqlite3.Error where there can be none."""
@@ -115,7 +116,7 @@ class State:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
         os.close(descriptor)
         self._path, self._version = path, f"{_FORMAT}:{version}"
-        self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF",
                      "PRAGMA temp_store = MEMORY", "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
             self._db.execute(line)
@@ -127,6 +128,15 @@ class State:
             self._db.close()
 
     # -- reading
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """While the block runs, what is read is of one moment, whoever writes."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("COMMIT")
 
     def facts(self) -> dict[str, Tree] | None:
         """What is kept of the run as a whole; None where nothing is, or by another version."""

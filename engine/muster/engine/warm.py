@@ -46,15 +46,22 @@ def answer(
     why = "nothing can be kept (see muster cache)"
     if state is not None:
         try:
-            with without_collection():
-                return _from(question, state, wanted)
-        except WholeNeeded as needed:
+            return answer_from(question, state, wanted)
+        except WholeNeeded as needed:  # whatever is wrong with a part, the whole is decided by itself
             why = str(needed)
-        except RepositoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a part, the whole is decided by itself
-            why = f"{type(error).__name__}: {error}"
     return _whole(question, why, workers)
+
+
+def answer_from(question: Question, state: State, wanted: Wanted) -> "Answer":
+    """Decide from what the last run left, and from nothing else. WholeNeeded where that does not do, for whatever
+    reason but the repository's."""
+    try:
+        with without_collection():
+            return _from(question, state, wanted)
+    except (WholeNeeded, RepositoryError):
+        raise
+    except Exception as error:
+        raise WholeNeeded(f"{type(error).__name__}: {error}") from error
 
 
 def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":

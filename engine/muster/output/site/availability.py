@@ -39,7 +39,9 @@ def members_of(run: Run, rows: Iterable[Sequence[str]]) -> dict[str, Member]:
     """Return the clusters of a run by `<plural>/<file>` of what is derived of them; `rows`: of the overview."""
     found = {}
     for obj, row in zip(run.fleet.clusters(), rows, strict=True):
-        before = run.fleet.conditions_before(obj.id).get(obj.kind.headline, {}).get("status")
+        # Of a cluster that stands nothing is read but that something is derived of it, which is what stands.
+        stands = obj.id in run.fleet.beyond.standing or run.fleet.previous.get(obj.id) == {}
+        before = row[3] if stands else run.fleet.conditions_before(obj.id).get(obj.kind.headline, {}).get("status")
         groups = (("region", row[6]), ("set", row[7]))
         found[file_of(obj.kind, obj.id.name)] = Member(groups, row[3], str(before or ""))
     return found

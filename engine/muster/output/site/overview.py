@@ -1,12 +1,15 @@
 """What everybody wants to know first: how the fleet stands, a row for each cluster, and what is shared by many."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from muster.check.waivers import told
 from muster.decide.grounds import ORIGINS
 from muster.engine.run import Run
+from muster.fleet.fleet import sorted_objects
 from muster.fleet.objects import Object
 from muster.fleet.sets import members_told
+from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
     CLUSTER_CLAIM,
@@ -26,14 +29,48 @@ REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kuber
 SET = "cluster.open-cluster-management.io/clusterset"
 
 
-def overview(run: Run, title: str) -> Tree:
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """What the overview says of single clusters and reports: the row of each cluster, the Remedies of which an action
+    stands on it, and what adapters report."""
+
+    rows: Mapping[ObjectId, Tree]
+    applied: Mapping[ObjectId, Sequence[str]]
+    adapters: Mapping[ObjectId, Tree]
+
+    @classmethod
+    def of(cls, run: Run, names: Container[str] | None = None) -> "Singles":
+        """What a run says of the clusters of these names, of all without any."""
+        clusters = [obj for obj in run.fleet.clusters() if names is None or obj.id.name in names]
+        reports = [obj for obj in run.fleet.of(ADAPTER_REPORT) if names is None or obj.id.namespace in names]
+        origins = {obj.id: run.fleet.now(obj.id, *ORIGINS) or () for obj in clusters}
+        return cls(
+            {obj.id: _row(run, obj) for obj in clusters},
+            {id_: sorted({str(entry.get("remedy")) for entry in entries}) for id_, entries in origins.items()},
+            {obj.id: _report(run, obj) for obj in reports},
+        )  # fmt: skip
+
+    def updated(self, run: Run, names: Collection[str]) -> "Singles":
+        """The same after a run that has looked at the clusters of these names. KeyError where it tells of another that
+        nothing is known of."""
+        new, there = Singles.of(run, names), [obj.id for obj in run.fleet.clusters()]
+        kept = {id_: said for id_, said in self.adapters.items() if id_.namespace not in names}
+        reports = {**kept, **new.adapters}
+        return Singles(
+            {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in there},
+            {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in there},
+            {id_: reports[id_] for id_ in sorted(reports, key=lambda id_: (id_.namespace, id_.name))},
+        )
+
+
+def overview(run: Run, title: str, known: Singles) -> Tree:
     """Return all that is known of the fleet but what is of single clusters and Placements."""
     return {
         "title": title,
         "now": format_time(run.now),
         "commit": run.commit or "",
         "next": format_time(run.horizon) if run.horizon else "",
-        "clusters": [_row(run, obj) for obj in run.fleet.clusters()],
+        "clusters": list(known.rows.values()),
         "held": [
             {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason}
             for held in run.fleet.held
@@ -46,9 +83,9 @@ def overview(run: Run, title: str) -> Tree:
         "budgets": [used._asdict() for used in (run.context.allowance.usage if run.context else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
-        "remedies": list(_remedies(run)),
+        "remedies": list(_remedies(run, known)),
         "traffic": list(_traffic(run)),
-        "adapters": list(_adapters(run)),
+        "adapters": list(known.adapters.values()),
     }  # fmt: skip
 
 
@@ -104,8 +141,8 @@ def _pools(run: Run) -> Iterator[Tree]:
 
 def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
     found: dict[tuple[str, str], list[Tree]] = {}
-    for body in run.objects:
-        if body["kind"] == kind:
+    for id_ in sorted_objects(run.fleet):
+        if id_.kind == kind and (body := run.fleet.whole(id_)) is not None:
             ref = mapping_at(body, "spec", "clusterPoolRef")
             namespace = ref.get("namespace") or dig(body, "metadata", "namespace") or ""
             pool = ref.get("poolName") or dig(body, "spec", "clusterPoolName")
@@ -113,22 +150,16 @@ def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
     return found
 
 
-def _remedies(run: Run) -> Iterator[Tree]:
-    applied = _applied(run)
+def _remedies(run: Run, known: Singles) -> Iterator[Tree]:
+    applied: dict[str, list[str]] = {}
+    for id_, names in known.applied.items():
+        for name in names:
+            applied.setdefault(name, []).append(id_.name)
     for obj in run.fleet.of(REMEDY):
         yield {
             "name": obj.id.name, "clusters": cells.affinity(obj.body, run.now),
             "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": applied.get(obj.id.name, []),
         }  # fmt: skip
-
-
-def _applied(run: Run) -> Mapping[str, list[str]]:
-    """The clusters on which an action stands, by the name of each Remedy that asks for it."""
-    found: dict[str, list[str]] = {}
-    for obj in run.fleet.clusters():
-        for name in sorted({str(entry.get("remedy")) for entry in run.fleet.now(obj.id, *ORIGINS) or ()}):
-            found.setdefault(name, []).append(obj.id.name)
-    return found
 
 
 def _traffic(run: Run) -> Iterator[Tree]:
@@ -140,16 +171,15 @@ def _traffic(run: Run) -> Iterator[Tree]:
         }  # fmt: skip
 
 
-def _adapters(run: Run) -> Iterator[Tree]:
-    """The newest report of each adapter on each object: which generation it speaks of, and whether that counts."""
-    for obj in run.fleet.of(ADAPTER_REPORT):
-        body = run.fleet.whole(obj.id)
-        yield {
-            "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),
-            "cluster": obj.id.namespace, "generation": dig(body, "spec", "observed_generation"),
-            "available": cells.available("spec")(body, run.now),
-            "accepted": cells.status("Accepted")(body, run.now), "observed": dig(body, "spec", "observed_time") or "",
-        }  # fmt: skip
+def _report(run: Run, obj: Object) -> Tree:
+    """The newest report of an adapter on an object: which generation it speaks of, and whether that counts."""
+    body = run.fleet.whole(obj.id)
+    return {
+        "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),
+        "cluster": obj.id.namespace, "generation": dig(body, "spec", "observed_generation"),
+        "available": cells.available("spec")(body, run.now),
+        "accepted": cells.status("Accepted")(body, run.now), "observed": dig(body, "spec", "observed_time") or "",
+    }  # fmt: skip
 
 
 def _name(body: Tree) -> str:

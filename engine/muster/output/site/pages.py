@@ -7,7 +7,7 @@ elements and sets their text, and its policy lets nothing run that is not one of
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import Final
@@ -19,7 +19,7 @@ from muster.model.times import format_time
 from muster.model.tree import Tree
 from muster.output.site.availability import availability, file_of, members_of
 from muster.output.site.details import ClusterDetails, placement_details
-from muster.output.site.overview import overview
+from muster.output.site.overview import Singles, overview
 
 ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js")
 #: Clusters whose details lie in one file.
@@ -32,6 +32,8 @@ _MOST_KEPT: Final = 64
 class Site:
     """The site of a fleet, file by file, each made when somebody wants it.
 
+    `run` may have looked at a part of the fleet, where `known` says the rest and `details` gives a run that has
+    looked at the clusters of some names.
     `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
     `history` gives what the repository knows of clusters over time; it is asked once, for the first file that says
     any of it. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
@@ -40,8 +42,9 @@ class Site:
 
     def __init__(
         self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
-        upcoming: Tree = None,
+        upcoming: Tree = None, known: Singles | None = None, details: Callable[[Sequence[str]], Run] | None = None,
     ) -> None:  # fmt: skip
+        self._known, self._ask_details = known, details
         self._run, self._title, self._links, self._ask_history = run, title, links, history
         self._live, self._upcoming = live, upcoming
         self._kept: dict[str, bytes] = {}
@@ -79,8 +82,9 @@ class Site:
         if first >= len(self._names):
             raise KeyError(path)
         some = self._names[first : first + _IN_A_FILE]
+        details = self._details if self._ask_details is None else ClusterDetails(self._ask_details(some))
         return _call("details", {
-            name: {"objects": self._details.of(name), "history": list(self._told(name))} for name in some
+            name: {"objects": details.of(name), "history": list(self._told(name))} for name in some
         })  # fmt: skip
 
     def _told(self, name: str) -> Iterator[Tree]:
@@ -91,7 +95,7 @@ class Site:
 
     @cached_property
     def _overview(self) -> Tree:
-        return overview(self._run, self._title)
+        return overview(self._run, self._title, self._known or Singles.of(self._run))
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
