@@ -9,7 +9,7 @@ import pytest
 
 from muster.answers.memory import MemorySnapshot
 from muster.answers.policycoverage import Coverage
-from muster.answers.policytest import POLICIES, run_tests
+from muster.answers.policytest import TESTED, run_tests
 from muster.engine.checking import check_snapshot
 from muster.fleet.builtin import builtin_objects
 from muster.gitio.open import open_snapshot
@@ -71,7 +71,7 @@ def test_nothing_else_is_wrong_with_the_built_in_tests() -> None:
 def test_every_rule_and_branch_of_every_built_in_policy_is_covered() -> None:
     """What is not can be told by `muster test --builtin --coverage`."""
     policies = built_in()[1].policies
-    assert {one.policy for one in policies} == {id_ for id_, obj in builtin_objects().items() if obj.kind in POLICIES}
+    assert {one.policy for one in policies} == {id_ for id_, obj in builtin_objects().items() if obj.kind in TESTED}
     assert [f"{branch.place}: {one.policy}: {branch}" for one in policies for branch in one.missing] == []
 
 

@@ -25,15 +25,7 @@ from muster.gitio.objects import Objects
 from muster.gitio.repository import LOG, Repository, blob_at
 from muster.gitio.snapshot import CommitSnapshot
 from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    BY_GROUP_KIND,
-    CLUSTER_TAINT_POLICY,
-    CONDITION_POLICY,
-    DISRUPTION_BUDGET,
-    PULSE_POLICY,
-    REMEDY,
-    TAINT_POLICY,
-)
+from muster.model.kinds import BY_GROUP_KIND, POLICIES
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Agents
 from muster.model.source import Layer
@@ -41,10 +33,6 @@ from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 from muster.yamlio.loader import load_documents
 
-#: What counts as policy: everything else is the fleet.
-POLICIES: Final = (
-    CONDITION_POLICY, TAINT_POLICY, CLUSTER_TAINT_POLICY, PULSE_POLICY, REMEDY, DISRUPTION_BUDGET,
-)  # fmt: skip
 _NOBODY: Final = Heard((), Agents())
 
 

@@ -27,15 +27,10 @@ from muster.fleet.places import place_of
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
-    CLUSTER_TAINT_POLICY,
-    CONDITION_POLICY,
-    DISRUPTION_BUDGET,
     FLEET,
     NOTIFICATION_POLICY,
+    POLICIES,
     POLICY_TEST,
-    PULSE_POLICY,
-    REMEDY,
-    TAINT_POLICY,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
 )
@@ -47,10 +42,7 @@ from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.ruled import Ruled
 from muster.policy.witness import Witness
 
-POLICIES = (
-    CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
-    VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY,
-)  # fmt: skip
+TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +105,7 @@ def _has(name: str, text: str) -> bool:
 
 def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
     """The files of the fleet's own policies: a file that also holds other objects brings them along."""
-    kinds = (*POLICIES, VALIDATING_ADMISSION_POLICY_BINDING)
+    kinds = (*TESTED, VALIDATING_ADMISSION_POLICY_BINDING)
     found = {part.source.path: part.source for obj in fleet.of(*kinds) for part in obj.parts}
     return tuple(source for _, source in sorted(found.items()))
 
@@ -123,7 +115,7 @@ def _test(
 ) -> Iterator[CaseResult]:
     whole = _has(test.id.name, only)
     listed: list[str] = list(test.spec["policies"])
-    known = {str(obj.id) for kind in POLICIES for obj in fleet.policies(kind)}
+    known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
         if name not in known:
             text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()

@@ -18,14 +18,13 @@ from muster.decide.grounds import matched
 from muster.fleet.objects import Object
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
+    ADMISSION,
     CLUSTER_TAINT_POLICY,
     CLUSTERS,
     CONDITION_POLICY,
     FLEET,
     PULSE_POLICY,
     TAINT_EFFECTS,
-    VALIDATING_ADMISSION_POLICY,
-    VALIDATING_ADMISSION_POLICY_BINDING,
     Kind,
 )
 from muster.model.tree import Tree, mappings_at
@@ -41,9 +40,7 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same of what is decided when all conditions are.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: Kinds of which an edit may concern anything.
-_OF_ALL: Final = (
-    FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
-)  # fmt: skip
+_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy")
 #: Tells whether an edit concerns a cluster.

@@ -23,13 +23,8 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
     CLUSTER_POOL,
-    CLUSTER_TAINT_POLICY,
-    CONDITION_POLICY,
-    DISRUPTION_BUDGET,
     FLEET,
-    PULSE_POLICY,
-    REMEDY,
-    TAINT_POLICY,
+    POLICIES,
     TARGETS,
     kind_of,
 )
@@ -59,9 +54,7 @@ class Stated:
 
 
 #: What is in no cluster's neighbourhood, and may be asked about by all.
-_SHARED = frozenset(
-    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, CLUSTER_TAINT_POLICY, DISRUPTION_BUDGET, CLUSTER_POOL)
-)
+_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
 #: What a stage tells all stages after it; that muster fails on something, too.
 Broadcast: TypeAlias = LeaseFloor | Wished | Stated | Allowance
 

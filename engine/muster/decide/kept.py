@@ -21,8 +21,8 @@ from muster.model.decision import OF_ITSELF, Because, Decision, Path
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
-    ADD_ON_PLACEMENT_SCORE,
     ALL,
+    BESIDE_CLUSTERS,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
@@ -34,7 +34,6 @@ from muster.model.kinds import (
     MANAGED_CLUSTER_ADD_ON,
     MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
-    MANIFEST_WORK,
     MULTI_CLUSTER_INGRESS,
     NODE_POOL,
     PLACEMENT,
@@ -93,8 +92,6 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "pulses": (),
     "held": ((ALL, (("status", "muster", "held"),)),),
 }
-#: What lies in the namespace of a cluster's name and belongs to it.
-_OF_CLUSTERS = (ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE)
 #: Kinds of which objects exist that nobody but muster declares.
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
@@ -105,7 +102,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
     for id_ in sorted(view.previous):
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
-        left = kind_of(id_) in _OF_CLUSTERS and id_.namespace in lost and id_ not in view.objects
+        left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
         if id_ in view.broken or awaited or left:
             because = _REMOVED if id_ in context.withheld or (left and not awaited) else _BROKEN
             yield from _again(id_, _without_removal(view.previous[id_]), because)

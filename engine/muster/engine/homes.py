@@ -38,18 +38,12 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
+    ADMISSION,
     APPROVAL,
-    CLUSTER_TAINT_POLICY,
-    CONDITION_POLICY,
     CSR,
-    DISRUPTION_BUDGET,
     FLEET,
     NOTIFICATION_POLICY,
-    PULSE_POLICY,
-    REMEDY,
-    TAINT_POLICY,
-    VALIDATING_ADMISSION_POLICY,
-    VALIDATING_ADMISSION_POLICY_BINDING,
+    POLICIES,
     Kind,
     is_cluster,
     kind_of,
@@ -65,10 +59,7 @@ if TYPE_CHECKING:
 #: So many summaries are read at once.
 _AT_ONCE: Final = 500
 #: What every run needs: policies, settings, and what was approved.
-CONTEXT: Final = frozenset(
-    (FLEET, REMEDY, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, CLUSTER_TAINT_POLICY,
-     DISRUPTION_BUDGET, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, APPROVAL)
-)  # fmt: skip
+CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))
 
 
 @dataclass(frozen=True, slots=True)

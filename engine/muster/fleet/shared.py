@@ -15,23 +15,18 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
-    ADAPTER_REPORT,
     ADD_ON_PLACEMENT_SCORE,
+    BESIDE_CLUSTERS,
     CLUSTERS,
     CSR,
     LEASE,
-    MANAGED_CLUSTER_ADD_ON,
-    MANIFEST_WORK,
-    NODE_POOL,
     is_cluster,
     kind_of,
 )
 from muster.model.tree import Tree, dig
 
 #: What belongs to a cluster, so that its neighbourhood has a summary.
-OF_CLUSTERS: Final = frozenset(
-    (*CLUSTERS, LEASE, ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE, CSR)
-)
+OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
 #: What of that others may read, whatever it says.
 _READ: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
 _HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ))

@@ -175,6 +175,16 @@ ALL: tuple[Kind, ...] = (
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
 CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
+#: What lies in the namespace of a cluster's name and belongs to it.
+BESIDE_CLUSTERS: tuple[Kind, ...] = (
+    ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
+)  # fmt: skip
+#: By what people say what a run decides of objects; all else is the fleet.
+POLICIES: tuple[Kind, ...] = (
+    CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
+)  # fmt: skip
+#: By what they say which objects there may be.
+ADMISSION: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: What adapters report on, by the name that `spec.resource.kind` has for it.
 TARGETS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (*CLUSTERS, NODE_POOL)})
 
