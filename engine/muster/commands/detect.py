@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands.options import FILE
+from muster.commands.options import FILE, ParsedType
 from muster.commands.outcome import say
 from muster.commands.sealing import identity_option, seal_of
 from muster.commands.stopping import until_stopped
@@ -31,21 +31,18 @@ _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9
 _REMOTE_SECONDS = 30.0  # of one exchange with the remote: a ref of a few files
 
 
-class Seconds(click.ParamType[float]):
-    """A duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds."""
+def _seconds(text: str) -> float:
+    """What a duration such as `30s`, `1m30s` or `0.2s` has; a bare number counts seconds."""
+    try:
+        seconds = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
+    except ValueError:
+        raise ValueError(f"{text!r} is not a duration such as 30s or 1m30s") from None
+    if seconds < 0:
+        raise ValueError(f"{text!r} is negative")
+    return seconds
 
-    name = "duration"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds, never negative."""
-        text = str(value)
-        try:
-            seconds = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
-        except ValueError:
-            self.fail(f"{value!r} is not a duration such as 30s or 1m30s.", param, ctx)
-        if seconds < 0:
-            self.fail(f"{value!r} is negative.", param, ctx)
-        return seconds
+_SECONDS = ParsedType("duration", _seconds)
 
 
 @click.command()
@@ -63,11 +60,11 @@ class Seconds(click.ParamType[float]):
 @click.option("--tcp", metavar="HOST:PORT", help="Probe: connect.")
 @click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs dnspython).")
 @click.option("--dns-server", metavar="IP[:PORT]", help="Ask this server.  [default: those of the system]")
-@click.option("--probe-timeout", type=Seconds(), default="5s", show_default=True, help="A probe takes no longer.")
-@click.option("--detect-period", type=Seconds(), default="5s", show_default=True, help="Probe this often.")
-@click.option("--detect-failure-threshold", type=Seconds(), default="30s", show_default=True,
+@click.option("--probe-timeout", type=_SECONDS, default="5s", show_default=True, help="A probe takes no longer.")
+@click.option("--detect-period", type=_SECONDS, default="5s", show_default=True, help="Probe this often.")
+@click.option("--detect-failure-threshold", type=_SECONDS, default="30s", show_default=True,
               help="Failures must last this long to be believed.")  # fmt: skip
-@click.option("--detect-success-threshold", type=Seconds(), default="30s", show_default=True,
+@click.option("--detect-success-threshold", type=_SECONDS, default="30s", show_default=True,
               help="Successes must last this long to be believed again.")  # fmt: skip
 @click.option("--lease-duration", type=click.IntRange(min=1), default=45, show_default=True, metavar="SECONDS",
               help="After so long a silence another instance reports. Renewed three times as often.")  # fmt: skip

@@ -45,6 +45,20 @@ class InstantType(click.ParamType[datetime]):
             self.fail(f"{value!r} is not a time such as 2026-01-01T00:00:00Z, or 'now'.", param, ctx)
 
 
+class ParsedType(click.ParamType[object]):
+    """What is made of a text, by what says in a ValueError why it cannot be."""
+
+    def __init__(self, name: str, parse: Callable[[str], object]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        """Return it."""
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
+
 class DurationType(click.ParamType[timedelta]):
     """A duration as Go writes it, no shorter than `least`; `such_as` is what a message names."""
 
@@ -277,25 +291,19 @@ def report_option(function: _F) -> _F:
 def findings_option(function: _F) -> _F:
     """`--findings FORMAT=FILE`, as often as there are readers."""
     return click.option(
-        "--findings", multiple=True, type=_FindingsType(), metavar="FORMAT=FILE",
+        "--findings", multiple=True, type=ParsedType("format=file", _form_and_file), metavar="FORMAT=FILE",
         help="Write what is wrong to this file, too ('-': standard output), as json, sarif, junit, github, gitlab or "
         "markdown.  Repeatable.",
     )(function)  # fmt: skip
 
 
-class _FindingsType(click.ParamType["tuple[str, str]"]):
-    """A format of findings, and a file."""
+def _form_and_file(text: str) -> tuple[str, str]:
+    from muster.output.reports import REPORTS
 
-    name = "format=file"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Return both."""
-        from muster.output.reports import REPORTS
-
-        form, _, target = str(value).partition("=")
-        if form not in REPORTS or not target:
-            self.fail(f"{value!r} is not FORMAT=FILE, with a format of {', '.join(sorted(REPORTS))}.", param, ctx)
-        return form, target
+    form, _, target = text.partition("=")
+    if form not in REPORTS or not target:
+        raise ValueError(f"{text!r} is not FORMAT=FILE, with a format of {', '.join(sorted(REPORTS))}")
+    return form, target
 
 
 def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:

@@ -12,19 +12,11 @@ from muster.commands.sealing import identity_option, seal_of
 from muster.model.tree import Tree, dig, read_json
 
 
-class ConditionType(click.ParamType[object]):
+def _condition(text: str) -> object:
     """`TYPE=STATUS[:REASON[:MESSAGE]]`."""
+    from muster.agent.reporting import Condition
 
-    name = "condition"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Return a Condition."""
-        from muster.agent.reporting import Condition
-
-        try:
-            return Condition.parse(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(f"{error}.", param, ctx)
+    return Condition.parse(text)
 
 
 @click.command()
@@ -38,7 +30,7 @@ class ConditionType(click.ParamType[object]):
               help="The generation that the adapter worked on.  [default: the event's, else the Job's]")  # fmt: skip
 @click.option("--event", type=click.File("r"), metavar="FILE",
               help="Take object and generation from the CloudEvent that asked; - is standard input.")  # fmt: skip
-@click.option("--condition", "conditions", type=ConditionType(), multiple=True,
+@click.option("--condition", "conditions", type=options.ParsedType("condition", _condition), multiple=True,
               metavar="TYPE=STATUS[:REASON[:MESSAGE]]",
               help="A condition; Applied and Health are True unless given.")  # fmt: skip
 @click.option("--job", type=click.File("r"), metavar="FILE",

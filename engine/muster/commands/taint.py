@@ -9,23 +9,15 @@ from muster.commands import options
 from muster.commands.edits import Destination, clusters_option, edit_options
 
 
-class TaintType(click.ParamType[object]):
+def _parsed(text: str) -> object:
     """`KEY[=VALUE]:EFFECT`, or with `-` behind it to remove."""
+    from muster.acts.tainting import TaintEdit
 
-    name = "taint"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Return a TaintEdit."""
-        from muster.acts.tainting import TaintEdit
-
-        try:
-            return TaintEdit.parse(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(f"{error}.", param, ctx)
+    return TaintEdit.parse(text)
 
 
 @click.command()
-@click.argument("taints", nargs=-1, required=True, type=TaintType(), metavar="TAINT...")
+@click.argument("taints", nargs=-1, required=True, type=options.ParsedType("taint", _parsed), metavar="TAINT...")
 @options.repo_option
 @clusters_option()
 @edit_options

@@ -5,7 +5,6 @@ nobody else has to be asked again. Neighbourhoods that hold anything else than w
 wide stages read them whole. So they do where something is broken, for then what was derived before counts.
 """
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Final
 
 from muster.engine.figures import last_words, status_of, status_total
-from muster.engine.question import default_home
+from muster.engine.question import default_home, digest
 from muster.engine.records import (
     get_body,
     get_decisions,
@@ -249,7 +248,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
         due=0 if gathered.again else _second(earliest(*either)),
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
-        digest=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(), summary=text,
+        digest=digest(text), summary=text,
         totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
         words=last_words(fleet, ids),
     )  # fmt: skip

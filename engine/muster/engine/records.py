@@ -1,7 +1,7 @@
 """What is kept of a run, as text: JSON of outcomes and findings, read back as the values they were."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -32,26 +32,22 @@ def put_body(body: Tree) -> Tree:
 
     Many are the same from one cluster to the next: those are made into trees once, which all of them share.
     """
-    return {
-        name: {field: _put_shared(value) for field, value in section.items()} if isinstance(section, dict) else section
-        for name, section in body.items()
-    }
+    return _of_each_field(body, text_of)
 
 
 def get_body(tree: Tree) -> Tree:
     """The body."""
+    return _of_each_field(tree, _value_of)
+
+
+def _of_each_field(body: Tree, made: Callable[[Tree], Tree]) -> Tree:
+    def shared(value: Tree) -> Tree:
+        return [made(one) for one in value] if isinstance(value, list) else made(value)
+
     return {
-        name: {field: _get_shared(value) for field, value in section.items()} if isinstance(section, dict) else section
-        for name, section in tree.items()
+        name: {field: shared(value) for field, value in section.items()} if isinstance(section, dict) else section
+        for name, section in body.items()
     }
-
-
-def _put_shared(value: Tree) -> Tree:
-    return [text_of(one) for one in value] if isinstance(value, list) else text_of(value)
-
-
-def _get_shared(value: Tree) -> Tree:
-    return [_value_of(one) for one in value] if isinstance(value, list) else _value_of(value)
 
 
 def put_decisions(decided: Mapping[Path, Decision]) -> Tree:
