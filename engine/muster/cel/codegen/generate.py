@@ -84,10 +84,8 @@ class _Generator:
     def hoist(self, name: str) -> None:
         """Load a variable that is used more than once, once; without a value it is MISSING."""
         local = f"v{len(self.locals)}"
-        with self.writer.block("try:"):
-            self.writer.emit(f"{local} = v[{name!a}]")
-        with self.writer.block("except KeyError:"):
-            self.writer.emit(f"{local} = MISSING")
+        self.writer.block_of("try:", f"{local} = v[{name!a}]")
+        self.writer.block_of("except KeyError:", f"{local} = MISSING")
         self.locals[f".{name}"] = Value(local, UNKNOWN, fails=True, simple=True)
 
     def captured(self, node: ast.Node) -> Captured:

@@ -24,10 +24,8 @@ class Logic:
         """Open a block whose errors lead to `on_failure` instead."""
         with self.writer.block("try:"):
             yield
-        with self.writer.block("except BudgetExceeded:"):
-            self.writer.emit("raise")
-        with self.writer.block("except ABSORBED:"):
-            self.writer.emit(on_failure)
+        self.writer.block_of("except BudgetExceeded:", "raise")
+        self.writer.block_of("except ABSORBED:", on_failure)
 
     def place(self, part: Captured) -> str:
         """Write the lines of a part here, and return its text."""
@@ -55,8 +53,7 @@ class Logic:
             with writer.block(f"if {'not ' if decisive else ''}{result}:"):
                 writer.emit(f"{result} = {self.place(second)}")
                 if second[1].kind != "bool":
-                    with writer.block(f"if {result} is not True and {result} is not False:"):
-                        writer.emit("raise Failed")
+                    writer.block_of(f"if {result} is not True and {result} is not False:", "raise Failed")
             return Value(result, "bool", fails=False, simple=True)
         before = writer.name()
         with writer.block(f"if {result} is not {decisive}:"):
@@ -64,8 +61,7 @@ class Logic:
             writer.emit(f"{result} = {self.place(second)}")
             junk = "" if second[1].kind == "bool" else f" or {result} is not {neutral}"
             test = f"{before} is not {neutral}{junk}"
-            with writer.block(f"if ({test}) and {result} is not {decisive}:"):
-                writer.emit("raise Failed")
+            writer.block_of(f"if ({test}) and {result} is not {decisive}:", "raise Failed")
         return Value(result, "bool", fails=False, simple=True)
 
     def _operand(self, part: Captured, result: str) -> None:
@@ -90,10 +86,8 @@ class Logic:
                     writer.emit(f"{result} = {self.place(part)}")
                 else:
                     self._operand(part, result)
-                with writer.block(f"if {result} is not {neutral}:"):
-                    writer.emit(f"{state} = {result}")
-        with writer.block(f"if {state} is not True and {state} is not False:"):
-            writer.emit("raise Failed")
+                writer.block_of(f"if {result} is not {neutral}:", f"{state} = {result}")
+        writer.block_of(f"if {state} is not True and {state} is not False:", "raise Failed")
         return Value(state, "bool", fails=False, simple=True)
 
     def choice(self, condition: Value, then: Captured, otherwise: Captured) -> Value:
@@ -115,6 +109,5 @@ class Logic:
             writer.emit(f"{result} = {self.place(then)}")
         with writer.block(f"elif {tested} is False:"):
             writer.emit(f"{result} = {self.place(otherwise)}")
-        with writer.block("else:"):
-            writer.emit("raise Failed")
+        writer.block_of("else:", "raise Failed")
         return Value(result, kind, fails=False, simple=True)

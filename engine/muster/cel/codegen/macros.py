@@ -27,15 +27,13 @@ class Macros:
         if two:
             writer.emit(f"{name} = pairs({name})")
         elif source.kind != "list":
-            with writer.block(f"if {name}.__class__ is not list:"):
-                writer.emit(f"{name} = keys({name})")
+            writer.block_of(f"if {name}.__class__ is not list:", f"{name} = keys({name})")
         return name
 
     def charge(self, items: str, weight: int, site: int) -> None:
         """Write the payment for all rounds."""
         self.writer.emit(f"m[0] -= len({items}) * {weight}")
-        with self.writer.block("if m[0] < 0:"):
-            self.writer.emit(f"over({site})")
+        self.writer.block_of("if m[0] < 0:", f"over({site})")
 
     @staticmethod
     def read_kind(kind: Type | None) -> str:
@@ -81,8 +79,7 @@ class Macros:
             else:
                 self._round(reads, part, result, decisive=decisive)
         if fallible or value.kind != "bool":
-            with writer.block(f"if {result} is FAILED:"):
-                writer.emit("raise Failed")
+            writer.block_of(f"if {result} is FAILED:", "raise Failed")
         return Value(result, "bool", fails=False, simple=True)
 
     def _round(self, reads: list[str], part: Captured, result: str, *, decisive: bool) -> None:
@@ -100,8 +97,7 @@ class Macros:
         with writer.block(f"if {name} is {decisive}:"):
             writer.emit(f"{result} = {decisive}")
             writer.emit("break")
-        with writer.block(f"if {name} is not {not decisive}:"):
-            writer.emit(f"{result} = FAILED")
+        writer.block_of(f"if {name} is not {not decisive}:", f"{result} = FAILED")
 
     def _test(self, part: Captured) -> str:
         """Write the lines of a filter; return its test, which fails on what is no bool."""
@@ -112,26 +108,22 @@ class Macros:
         return f"(True if ({name} := {text}) is True else False if {name} is False else fail())"
 
     def _exists_one(self, head: str, reads: list[str], part: Captured) -> Value:
-        writer = self.writer
-        count = writer.name()
-        writer.emit(f"{count} = 0")
-        with writer.block(head):
-            for line in reads:
-                writer.emit(line)
-            with writer.block(f"if {self._test(part)}:"):
-                writer.emit(f"{count} += 1")
+        count = self.writer.name()
+        self._of_those(head, reads, part, f"{count} = 0", f"{count} += 1")
         return Value(f"({count} == 1)", "bool", fails=False)
 
     def _filter(self, head: str, reads: list[str], name: str, part: Captured) -> Value:
-        writer = self.writer
-        result = writer.name()
-        writer.emit(f"{result} = []")
-        with writer.block(head):
-            for line in reads:
-                writer.emit(line)
-            with writer.block(f"if {self._test(part)}:"):
-                writer.emit(f"{result}.append({name})")
+        result = self.writer.name()
+        self._of_those(head, reads, part, f"{result} = []", f"{result}.append({name})")
         return Value(result, "list", fails=False, simple=True)
+
+    def _of_those(self, head: str, reads: list[str], part: Captured, before: str, each: str) -> None:
+        """Write a loop in which something is done with those for which a test holds."""
+        self.writer.emit(before)
+        with self.writer.block(head):
+            for line in reads:
+                self.writer.emit(line)
+            self.writer.block_of(f"if {self._test(part)}:", each)
 
     def _build(self, macro: str, head: str, reads: list[str], names: list[str], parts: list[Captured]) -> Value:
         writer = self.writer

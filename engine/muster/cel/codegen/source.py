@@ -71,6 +71,11 @@ class Writer:
         yield
         self._depth -= 1
 
+    def block_of(self, head: str, line: str) -> None:
+        """Add a block of one line."""
+        with self.block(head):
+            self.emit(line)
+
     @contextmanager
     def captured(self) -> Iterator[list[str]]:
         """Collect the lines that are emitted inside, instead of adding them."""
