@@ -123,6 +123,11 @@ class Field:
     required: bool = False
 
 
+def required(**types: Type) -> dict[str, Field]:
+    """Return the fields of a mapping that are always there."""
+    return {name: Field(type_, required=True) for name, type_ in types.items()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectType(Type):
     """A mapping with known fields; `additional` types the others, and None forbids them."""

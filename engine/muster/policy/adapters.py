@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.cel.types import BOOL, STRING, Field, ListType, ObjectType, StringType
+from muster.cel.types import BOOL, STRING, ListType, ObjectType, StringType, required
 from muster.fleet.objects import Object
 from muster.fleet.reports import accepted_by_target, required_adapters
 from muster.fleet.settings import Settings
@@ -22,14 +22,11 @@ MOST_ADAPTERS = 64
 #: The type of a node pool among the `children` of a cluster.
 CHILD = ObjectType(
     "child",
-    {
-        "kind": Field(STRING, required=True),
-        "namespace": Field(STRING, required=True),
-        "name": Field(STRING, required=True),
-        "deleting": Field(BOOL, required=True),
-        "adapters": Field(ListType(StringType(max_length=63), MOST_ADAPTERS), required=True),
-    },
-)
+    required(
+        kind=STRING, namespace=STRING, name=STRING, deleting=BOOL,
+        adapters=ListType(StringType(max_length=63), MOST_ADAPTERS),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

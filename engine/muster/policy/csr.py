@@ -8,7 +8,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from muster.cel.types import STRING, Field, ListType, ObjectType
+from muster.cel.types import STRING, ListType, ObjectType, required
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
@@ -22,14 +22,9 @@ from muster.model.tree import Tree, dig
 Decoded = Mapping[str, Tree]
 REQUEST = ObjectType(
     "csr",
-    {
-        "pemType": Field(STRING, required=True),
-        "commonName": Field(STRING, required=True),
-        "organizations": Field(ListType(STRING), required=True),
-        "agentOf": Field(STRING, required=True),
-        "error": Field(STRING, required=True),
-        "ref": Field(STRING, required=True),
-    },
+    required(
+        pemType=STRING, commonName=STRING, organizations=ListType(STRING), agentOf=STRING, error=STRING, ref=STRING
+    ),
 )
 _REQUEST = ("spec", "request")
 _APPROVAL = CONDITION_POLICY.id("csr-approval")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster import cel
-from muster.cel.types import DYN, STRING, Field, MapType, ObjectType, Type
+from muster.cel.types import DYN, STRING, MapType, ObjectType, Type, required
 from muster.model.kinds import Kind
 from muster.policy.functions import fleet_functions
 from muster.policy.types import condition_type
@@ -37,12 +37,11 @@ def policy_environment(
     `variables` are those that the policy defines for itself, with their types; `further` what its kind sees besides.
     """
     targets = tuple(kinds)
-    own = ObjectType("variables", {name: Field(type_, required=True) for name, type_ in variables.items()})
     return cel.Env(
         variables={
             **{name: variable.type(targets) for name, variable in VARIABLES.items() if variable.is_seen(targets)},
             "params": MapType(STRING, DYN),
-            "variables": own,
+            "variables": ObjectType("variables", required(**variables)),
             **(further or {}),
         },
         functions=fleet_functions(condition_type()),

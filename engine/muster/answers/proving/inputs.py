@@ -6,7 +6,20 @@ from typing import Final
 
 from muster.answers.proving.values import Result, given
 from muster.answers.proving.world import Input, Model, World, known
-from muster.cel.types import BOOL, DYN, INT, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type, bare
+from muster.cel.types import (
+    BOOL,
+    DYN,
+    INT,
+    TIMESTAMP,
+    Field,
+    ListType,
+    MapType,
+    ObjectType,
+    StringType,
+    Type,
+    bare,
+    required,
+)
 from muster.cel.values import INT_MAX
 from muster.decide.pools.clusters import ASKED
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
@@ -18,10 +31,7 @@ from muster.policy.variables import VARIABLES
 #: which is long.
 _LONGEST_LEASE: Final = (2**32, 366 * 86_400)
 #: What muster writes in each condition that it decides.
-_DECIDED: Final = {
-    "reason": Field(StringType(), required=True), "message": Field(StringType(), required=True),
-    "lastTransitionTime": Field(TIMESTAMP, required=True),
-}  # fmt: skip
+_DECIDED: Final = required(reason=StringType(), message=StringType(), lastTransitionTime=TIMESTAMP)
 #: What is never null in a condition of a cluster that stands: one that a hub brought without a time is not adopted.
 _STANDING: Final = {"lastTransitionTime": Field(TIMESTAMP)}
 
@@ -75,7 +85,7 @@ def _deployment(type_: Type) -> Type:
     assert isinstance(type_, ObjectType)
     status = type_.fields["status"]
     assert isinstance(status.type, ObjectType)
-    asked = Field(ObjectType("status.muster", {ASKED: Field(TIMESTAMP, required=True)}))
+    asked = Field(ObjectType("status.muster", required(**{ASKED: TIMESTAMP})))
     with_asked = replace(status, type=replace(status.type, fields={**status.type.fields, "muster": asked}))
     return replace(type_, fields={**type_.fields, "status": with_asked})
 
@@ -92,7 +102,7 @@ def _shape(value: Tree) -> Type:
         case list():
             return ListType(_shape(value[0]) if value else StringType())
         case dict():
-            return ObjectType("params", {str(key): Field(_shape(item), required=True) for key, item in value.items()})
+            return ObjectType("params", required(**{str(key): _shape(item) for key, item in value.items()}))
         case _:
             return DYN
 
@@ -131,7 +141,7 @@ _SPECIAL: Final[Mapping[str, Callable[[World, Type], Input]]] = {
     "cluster": _perhaps("cluster"),
     "leaseDurationSeconds": lambda world, _: world.integer("leaseDurationSeconds", 1, *_LONGEST_LEASE),
     "generation": lambda world, _: world.integer("generation", 1, INT_MAX),
-    "reported": _conditions("reported", {"stale": Field(BOOL, required=True)}),
+    "reported": _conditions("reported", required(stale=BOOL)),
     "previous": _conditions("previous", {}),
     "conditions": _conditions("conditions", _DECIDED),
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from muster import cel
-from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type
+from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type, required
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
@@ -21,31 +21,19 @@ from muster.policy.expressions import Compiler, Text
 from muster.policy.policies import Guard, guards_of
 from muster.policy.types import object_type
 
-_GVK = ObjectType("kind", {name: Field(STRING, required=True) for name in ("group", "version", "kind")})
-_GVR = ObjectType("resource", {name: Field(STRING, required=True) for name in ("group", "version", "resource")})
-_USER = ObjectType(
-    "userInfo",
-    {
-        "username": Field(STRING, required=True),
-        "uid": Field(STRING, required=True),
-        "groups": Field(ListType(STRING), required=True),
-        "extra": Field(MapType(STRING, ListType(STRING)), required=True),
-    },
-)
+_GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))
+_GVR = ObjectType("resource", required(group=STRING, version=STRING, resource=STRING))
+_STRINGS = ListType(STRING)
+_USER = ObjectType("userInfo", required(username=STRING, uid=STRING, groups=_STRINGS, extra=MapType(STRING, _STRINGS)))
 _REQUEST = ObjectType(
     "request",
     {
-        "operation": Field(STRING, required=True),
-        "name": Field(STRING, required=True),
+        **required(operation=STRING, name=STRING),
         "namespace": Field(STRING),
-        "kind": Field(_GVK, required=True),
-        "requestKind": Field(_GVK, required=True),
-        "resource": Field(_GVR, required=True),
-        "requestResource": Field(_GVR, required=True),
+        **required(kind=_GVK, requestKind=_GVK, resource=_GVR, requestResource=_GVR),
         "subResource": Field(STRING),
         "requestSubResource": Field(STRING),
-        "dryRun": Field(BOOL, required=True),
-        "userInfo": Field(_USER, required=True),
+        **required(dryRun=BOOL, userInfo=_USER),
         "options": Field(DYN),
     },
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from muster import cel
-from muster.cel.types import BOOL, DYN, INT, STRING, Field, ListType, ObjectType
+from muster.cel.types import BOOL, DYN, INT, STRING, ListType, ObjectType, required
 from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
@@ -70,7 +70,7 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
 def environment() -> cel.Env:
     """What the expressions of a Placement see."""
     cluster = object_type(MANAGED_CLUSTER)
-    score = ObjectType("score", {"name": Field(STRING, required=True), "value": Field(INT, required=True)})
+    score = ObjectType("score", required(name=STRING, value=INT))
     return cel.Env(
         variables={"managedCluster": cluster},
         functions={
