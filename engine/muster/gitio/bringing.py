@@ -59,9 +59,7 @@ def obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
 
 def bring(lent: LentIndex, old: str, new: str) -> None:
     """Bring files and the lent index from `old` to `new`. RepositoryError where that fails on the way."""
-    done = lent.git.run(*_PLAIN, "read-tree", "-m", "-u", old, new)
-    if done.status:
-        raise explain("read-tree", done.stderr, done.status)
+    lent.git.output(*_PLAIN, "read-tree", "-m", "-u", old, new)
 
 
 def _meets_something(tree: Path, changes: Sequence[TreeChange]) -> bool:

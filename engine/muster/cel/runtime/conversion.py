@@ -65,9 +65,7 @@ def to_uint(value: Any) -> UInt:
     if kind is int:
         return UInt(_fitting(value, 0, UINT_MAX, "uint"))
     if kind is float:
-        if not -1.0 < value < 2.0**64:
-            raise EvaluationError(f"out of range: {value!r} does not fit into uint")
-        if value < 0:
+        if not 0.0 <= value < 2.0**64:
             raise EvaluationError(f"out of range: {value!r} does not fit into uint")
         return UInt(int(value))
     if kind is str:
