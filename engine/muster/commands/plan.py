@@ -77,10 +77,7 @@ def command(
         reading.require_heard(each.first)
     if out:
         _write(out, settled, reading)
-    if found:
-        _print_branch(found, base or "", output)
-    else:
-        _print_plan(settled, output)
+    _print(settled, found, base or "", output)
     reading.tell_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
@@ -115,43 +112,33 @@ def _supposed(reading: Reading, now: datetime, given: Path | None, supposed: Sup
         return trial.step(now)
 
 
-def _print_plan(settled: "Settled", output: str) -> None:
-    from muster.answers.plan import plan_document
+def _print(settled: "Settled", found: "Branch | None", against: str, output: str) -> None:
+    """Print the plan, or what a branch changes in it."""
+    from muster.answers.plan import branch_document, plan_document
     from muster.engine.changes import summary
+    from muster.output import plan
     from muster.output.documents import json_text, yaml_stream
-    from muster.output.plan import print_held, print_summary, print_transitions
 
-    if output == "json":
-        sys.stdout.write(json_text(plan_document(settled)))
-    elif output == "yaml":
-        sys.stdout.write(yaml_stream([plan_document(settled)]))
+    if output in ("json", "yaml"):
+        document = branch_document(found) if found else plan_document(settled)
+        sys.stdout.write(json_text(document) if output == "json" else yaml_stream([document]))
     elif output == "markdown":
-        from muster.output.comment import comment_text, plan_comment
+        from muster.output.comment import branch_comment, comment_text, plan_comment
 
-        sys.stdout.write(comment_text(plan_comment(settled)))
+        if found:
+            comment = branch_comment(found.comparison, against, found.base.last, found.head.last)
+        else:
+            comment = plan_comment(settled)
+        sys.stdout.write(comment_text(comment))
+    elif found:
+        from muster.output.effects import sections_of
+
+        plan.print_sections(sections_of(found.comparison))
+        plan.print_branch(found.comparison, against, found.base.last.commit or "", found.head.last.now)
     else:
-        print_transitions(settled.changes)
-        print_held(settled.last.fleet.held)
-        print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
-
-
-def _print_branch(found: "Branch", against: str, output: str) -> None:
-    from muster.answers.plan import branch_document
-    from muster.output.documents import json_text, yaml_stream
-    from muster.output.effects import sections_of
-    from muster.output.plan import print_branch, print_sections
-
-    if output == "json":
-        sys.stdout.write(json_text(branch_document(found)))
-    elif output == "yaml":
-        sys.stdout.write(yaml_stream([branch_document(found)]))
-    elif output == "markdown":
-        from muster.output.comment import branch_comment, comment_text
-
-        sys.stdout.write(comment_text(branch_comment(found.comparison, against, found.base.last, found.head.last)))
-    else:
-        print_sections(sections_of(found.comparison))
-        print_branch(found.comparison, against, found.base.last.commit or "", found.head.last.now)
+        plan.print_transitions(settled.changes)
+        plan.print_held(settled.last.fleet.held)
+        plan.print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
 
 
 def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *, ask: bool) -> "Branch":
