@@ -90,8 +90,7 @@ def extreme(world: World, atom: Atom, *, most: bool) -> Result:
         if len(cases) != 1 or not isinstance(cases[0][1], Int):
             return unknown(world, [])
         numbers.append((guard, cases[0][1].term))
-    found = world.number()
-    world.fact(within(INT_MIN, found, INT_MAX))
+    found = world.between(INT_MIN, INT_MAX)
     # It is one of them, and none that is known is beyond it.
     is_one = some(both(guard, same(number, found)) for guard, number in numbers)
     ends = every(

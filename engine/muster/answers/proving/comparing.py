@@ -28,17 +28,16 @@ def equal(world: World, left: Atom, right: Atom) -> Formula:
     if (terms := paired(left, right)) is not None:
         return same(*terms)
     match left, right:
-        case (Opaque(), _) | (_, Opaque()):
-            return world.truth()
         case Null(), Null():
             return True
-        case ((Written() | Text()), (Written() | Text())):
-            return world.truth()
         case Listed(), Listed():
             return _equal_lists(world, left, right)
-        case ((Keyed() | Lazy()), (Keyed() | Lazy())):
-            return world.truth()
-        case Optional(), Optional():
+        case (
+            (Opaque(), _) | (_, Opaque())
+            | ((Written() | Text()), (Written() | Text()))
+            | ((Keyed() | Lazy()), (Keyed() | Lazy()))
+            | (Optional(), Optional())
+        ):  # fmt: skip
             return world.truth()
         case _:
             return False

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.answers.proving import logic
-from muster.answers.proving.logic import Formula, Term, both, either, some, within
+from muster.answers.proving.logic import Formula, Term, both, either, some
 from muster.answers.proving.values import FAILURE, Atom, Bool, Opaque, Result, Text, Written, failing, surely
 from muster.answers.proving.world import World
 
@@ -38,9 +38,7 @@ def some_of(world: World, rest: Term) -> Term:
     """A number up to another one."""
     if logic.is_known(rest) and rest == 0:
         return 0
-    number = world.number()
-    world.fact(within(0, number, rest))
-    return number
+    return world.between(0, rest)
 
 
 def condition_of(world: World, result: Result) -> tuple[Formula, Formula]:

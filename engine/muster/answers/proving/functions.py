@@ -8,7 +8,7 @@ from muster.answers.proving import logic
 from muster.answers.proving.arithmetic import arithmetic, extreme, fitting, negative
 from muster.answers.proving.comparing import equal, equal_cases, order
 from muster.answers.proving.doubt import some_answer, some_text, some_truth, unknown
-from muster.answers.proving.logic import Formula, Term, both, either, negation, some, within
+from muster.answers.proving.logic import Formula, Term, both, either, negation, some
 from muster.answers.proving.reading import duration, timestamp
 from muster.answers.proving.values import (
     FAILURE,
@@ -146,8 +146,7 @@ def _size(world: World, atom: Atom) -> Result:
         case Text():
             return surely(Int(logic.length(atom.term)))
         case Written() | Keyed() | Lazy() | Opaque():
-            number = world.number()
-            world.fact(within(0, number, INT_MAX))
+            number = world.between(0, INT_MAX)
             return Result(world.truth() if isinstance(atom, Opaque) else False, ((True, Int(number)),))
         case _:
             return FAILURE
@@ -183,8 +182,7 @@ def _number(world: World, atom: Atom) -> Result:
         case Span():
             return fitting(Int(atom.term), INT_MIN, INT_MAX)
         case Text() | Written() | Opaque():
-            number = world.number()
-            world.fact(within(INT_MIN, number, INT_MAX))
+            number = world.between(INT_MIN, INT_MAX)
             return Result(world.truth(), ((True, Int(number)),))
         case _:
             return FAILURE

@@ -74,8 +74,7 @@ def timestamp(world: World, atom: Atom) -> Result:
             number: Term = atom.term * SECOND
             return Result(negation(within(FIRST // SECOND, atom.term, LAST // SECOND)), ((True, Time(number)),))
         case Text() | Opaque():
-            number = world.number()
-            world.fact(within(FIRST, number, LAST))
+            number = world.between(FIRST, LAST)
             return Result(world.truth(), ((True, Time(number)),))
         case _:
             return FAILURE
@@ -93,8 +92,7 @@ def duration(world: World, atom: Atom) -> Result:
         case Int():
             return _span(atom.term * SECOND)
         case Text() | Opaque():
-            number = world.number()
-            world.fact(within(-LONGEST, number, LONGEST))
+            number = world.between(-LONGEST, LONGEST)
             return Result(world.truth(), ((True, Span(number)),))
         case _:
             return FAILURE

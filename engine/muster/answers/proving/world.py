@@ -150,6 +150,12 @@ class World:
         """A constant that is a number of any size."""
         return z3.Int(self._name(name), self.context)
 
+    def between(self, low: int, high: Term, name: str = "?") -> Term:
+        """A constant that is a number of a range."""
+        number = self.number(name)
+        self.fact(within(low, number, high))
+        return number
+
     def text(self, name: str = "?") -> Term:
         """A constant that is a text."""
         return z3.String(self._name(name), self.context)
@@ -200,16 +206,14 @@ class World:
 
     def integer(self, path: str, low: int, high: int, most_usual: int = _USUAL_NUMBER) -> Input:
         """Return any number of a range."""
-        number = self.number(path)
-        self.fact(within(low, number, high))
+        number = self.between(low, high, path)
         self.usually(within(0, number, most_usual))
         self.wishes += [number == 60, number == 1, number == 0]
         return Input(((True, Int(number)),), lambda model: model.number(number))
 
     def time(self, path: str) -> Input:
         """Return any timestamp, as data spells it."""
-        number = self.number(path)
-        self.fact(within(FIRST, number, LAST))
+        number = self.between(FIRST, LAST, path)
         self.usually(within(_USUAL_TIMES[0], number, _USUAL_TIMES[1]))
         self.wishes += [
             number == self.now,
@@ -220,8 +224,7 @@ class World:
         return Input(((True, Written(Time(number))),), lambda model: format_time(instant(model.number(number))))
 
     def _span(self, path: str) -> Input:
-        number = self.number(path)
-        self.fact(within(-LONGEST, number, LONGEST))
+        number = self.between(-LONGEST, LONGEST, path)
         self.usually(within(0, number, _USUAL_TIMES[1]))
         self.wishes += [number == 60 * SECOND, number % SECOND == 0]
         return Input(((True, Written(Span(number))),), lambda model: format_span(span(model.number(number))))
@@ -238,8 +241,7 @@ class World:
         return Input(((True, Text(text)),), lambda model: model.text(text))
 
     def _one_of(self, path: str, values: tuple[str, ...]) -> Input:
-        number = self.number(path)
-        self.fact(within(0, number, len(values) - 1))
+        number = self.between(0, len(values) - 1, path)
         cases = tuple((number == index, Text(value)) for index, value in enumerate(values))
         return Input(cases, lambda model: values[model.number(number)])
 
@@ -258,8 +260,7 @@ class World:
         items = [self.input(type_.element, f"{path}[{index}]") for index in range(most)]
         rest: Term = 0
         if type_.max_items is None or type_.max_items > most:
-            rest = self.number(f"{path} further")
-            self.fact(within(0, rest, INT_MAX))  # the most that a type names may be an estimate of costs
+            rest = self.between(0, INT_MAX, f"{path} further")  # the most that a type names may be an estimate of costs
             self.fact(either(rest == 0, *guards[-1:]))
             self.fact(implies(self.small, rest == 0))
         further = lambda: (True, self.input(type_.element, f"{path}[further]").cases)  # noqa: E731
@@ -301,8 +302,7 @@ class World:
             self.input(INT, f"{path} as int"), self.time(f"{path} as time"), self._span(f"{path} as duration"),
             self.mapping(lambda _: self.optional(DYN, f"{path}[key]")), Input(((True, Null()),), lambda _: None),
         ]  # fmt: skip
-        sort = self.number(f"{path} is a")
-        self.fact(within(0, sort, len(sorts)))
+        sort = self.between(0, len(sorts), f"{path} is a")
         self.fact(implies(self.small, negation(sort == len(sorts))))
         cases = (*(case for index, one in enumerate(sorts) for case in guarded(sort == index, one.cases)),
                  (sort == len(sorts), Opaque()))  # fmt: skip
