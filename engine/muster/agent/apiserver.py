@@ -66,13 +66,13 @@ class ApiServer:
         return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def from_kubeconfig(path: Path, context: str | None = None) -> ApiServer:
+def from_kubeconfig(path: Path) -> ApiServer:
     """Read a kubeconfig. AccessError where it does not say, or says it by a plugin."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise AccessError(f"{path} cannot be read: {error}") from error
-    chosen = _named(config, "contexts", context or dig(config, "current-context"), "context")
+    chosen = _named(config, "contexts", dig(config, "current-context"), "context")
     cluster = _named(config, "clusters", chosen.get("cluster"), "cluster")
     user = _named(config, "users", chosen.get("user"), "user") if chosen.get("user") else {}
     if "exec" in user or "auth-provider" in user:
@@ -88,9 +88,9 @@ def from_kubeconfig(path: Path, context: str | None = None) -> ApiServer:
     return ApiServer(server, str(user.get("token") or ""), token_file, tls)
 
 
-def from_inside(environ: Mapping[str, str] = os.environ) -> ApiServer | None:
+def from_inside() -> ApiServer | None:
     """Return the API server of the cluster that this runs in; None outside of one."""
-    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         return None
     tls = ssl.create_default_context(cafile=str(_SERVICE_ACCOUNT / "ca.crt"))

@@ -104,14 +104,11 @@ def fetch_ref(
     return tip
 
 
-def fetch_commits(
-    repository: Repository, *, remote: str, commits: Collection[str], depth: str = "",
-    limit_seconds: float = LIMIT_SECONDS,
-) -> None:  # fmt: skip
+def fetch_commits(repository: Repository, *, remote: str, commits: Collection[str], depth: str = "") -> None:
     """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much of
     these (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError where the remote lacks one."""
     options = (*FETCH, depth) if depth else FETCH
-    done = remote_command(repository, options, remote, tuple(commits), limit_seconds)
+    done = remote_command(repository, options, remote, tuple(commits), LIMIT_SECONDS)
     if done.status:
         raise explain("fetch", done.stderr, done.status)
 

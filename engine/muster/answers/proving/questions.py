@@ -44,20 +44,20 @@ class Proof:
     off: list[str] = field(default_factory=list)
 
 
-def prove(fleet: Ruled, most_steps: int = MOST_STEPS) -> list[Proof]:
+def prove(fleet: Ruled) -> list[Proof]:
     """Ask everything of all policies in force, the built-in ones among them: a fleet sets their parameters."""
     remedies = (of_remedy(remedy) for remedy in fleet.compiled.remedies if remedy.expressions)
     policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses, *remedies)
     proofs = []
     for policy in sorted(policies, key=lambda one: one.id):
-        ask = partial(_alone, fleet, policy, most_steps)
+        ask = partial(_alone, fleet, policy)
         for found in guarded(f"proving {policy.id}", ask, "nothing of it is proved"):
             proofs.append(Proof(policy.id, findings=[found]) if isinstance(found, Finding) else found)
     return proofs
 
 
-def _alone(fleet: Ruled, policy: Policy, most_steps: int) -> list[Proof]:
-    return [prove_policy(fleet, policy, most_steps)]
+def _alone(fleet: Ruled, policy: Policy) -> list[Proof]:
+    return [prove_policy(fleet, policy)]
 
 
 def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS) -> Proof:
@@ -121,11 +121,11 @@ class _Questions:
         self.invariants = list(invariants_of(fleet, policy)) if isinstance(policy, ConditionPolicy) else []
         self.asked: list[_Asked] = []
         try:
-            self.asked = [self._asked(kind, most_steps) for kind in policy.target.kinds]
+            self.asked = [self._asked(kind) for kind in policy.target.kinds]
         except (TooMuch, RecursionError):
             self.proof.undecided.append("it is too much to translate")
 
-    def _asked(self, kind: Kind, most_steps: int) -> _Asked:
+    def _asked(self, kind: Kind) -> _Asked:
         saying = say(self.policy, kind)
         saying.roots.derived.update(status=saying.status, reason=saying.reason)
         broken = {}
@@ -133,7 +133,7 @@ class _Questions:
             if invariant.kind is kind:
                 fails, truth = condition_of(saying.translator.world, saying.translator.program(invariant.never))
                 broken[str(invariant.test.id), invariant.at] = either(fails, truth)
-        return _Asked(kind, saying, broken, Solver(saying.world, most_steps))
+        return _Asked(kind, saying, broken, Solver(saying.world, self.most_steps))
 
     def answers(self) -> Proof:
         """Ask, and note what is found."""
