@@ -13,6 +13,7 @@ import resource
 import sys
 import time
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from muster import cel
@@ -37,8 +38,12 @@ def shared_map(levels: int) -> Any:
     return value
 
 
+@cache
 def data() -> dict[str, Any]:
-    """Return the variables: big, long and shared things, and ranges to loop over."""
+    """Return the variables: big, long and shared things, and ranges to loop over.
+
+    Made once, by whoever evaluates and not by who borrows the expressions; the processes that evaluate are forked.
+    """
     return {
         "n": list(range(100_000)), "l": list(range(1000)), "big": list(range(1_000_000)), "s": "a" * 100_000,
         "long": "ab" * 1_000_000, "long2": "ab" * 999_999 + "ac", "wide": "é" * 100_000 + "🜚", "short": "a" * 60,
@@ -50,9 +55,6 @@ def data() -> dict[str, Any]:
         "copies": [f"{'x' * 10_000}{n % 7}" for n in range(1_000)], "raw": b"x" * 100_000, "one": {"a": {"b": 1}},
     }  # fmt: skip
 
-
-DATA = data()
-"""Made once; the processes that evaluate are forked."""
 
 TABLE = r"""
 n.all(a, l.all(b, true)) ~ n.all(a, l.all(b, a + b >= 0)) ~ n.map(a, l.map(b, b)).size()
@@ -211,7 +213,7 @@ def _limited(text: str, out: Any, cpu: int, how: str) -> None:
     program = cel.compile(text)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
-    result = program.run(DATA, trace=how == "traced")
+    result = program.run(data(), trace=how == "traced")
     took = time.process_time() - start
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     said = type(result.error).__name__ if result.error else "value"
@@ -222,6 +224,7 @@ def measure(text: str, cpu: int, how: str) -> tuple[float, float, int, str]:
     """Return (seconds, megabytes, units, outcome) of one expression, in a process of its own."""
     context = multiprocessing.get_context("fork")
     out = context.Queue()
+    data()  # before the child is forked, which would count it
     child = context.Process(target=_limited, args=(text, out, cpu, how))
     child.start()
     child.join()

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - a table
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,13 @@ NOW = parse_time("2026-01-01T00:10:00Z")
 HEARD = Heard((AgentRef("refs/heads/agents/a", "a" * 40),), Agents())
 
 
+@cache
+def text() -> str:
+    return plan_text(settle(MemorySnapshot({"a.yaml": cluster("a")}, commit="0" * 40), NOW), HEARD)
+
+
 def document() -> Tree:
-    settled = settle(MemorySnapshot({"a.yaml": cluster("a")}, commit="0" * 40), NOW)
-    return json.loads(plan_text(settled, HEARD))
+    return json.loads(text())
 
 
 def reading(path: Path, tree: Tree) -> planfile.Planned:
