@@ -90,7 +90,7 @@ def test_systemd_calls_the_services_hardly_exposed(unit: Path) -> None:
 
 def test_both_services_are_hardened_alike() -> None:
     (one, other) = ({(key, value) for key, value in settings(unit)} for unit in SERVICES)
-    assert {key for key, _ in one ^ other} == {
+    assert {key for key, _ in one ^ other - {("Environment", "MUSTER_SERVE=127.0.0.1:8080")}} == {
         "Description", "Type", "ExecStart", "TimeoutStartSec", "Restart", "RestartSec", "Conflicts", "WantedBy",
     }  # fmt: skip
 
@@ -113,6 +113,28 @@ def test_what_the_service_starts_reconciles_with_its_credentials(tmp_path: Path)
         assert "1 cluster accepted" in started(commands, environ, state).stdout
         assert server.tip("main") != before
         assert started(commands, environ, state).stdout.startswith("nothing to do")
+
+
+def test_the_service_that_stays_shows_metrics_to_the_machine_itself(tmp_path: Path) -> None:
+    unit = settings(UNITS / "muster-watch@.service")
+    (given,) = (value for key, value in unit if key == "Environment" and value.startswith("MUSTER_SERVE="))
+    assert given.partition("=")[2].rpartition(":")[0] == "127.0.0.1"
+    environments = [number for number, (key, _) in enumerate(unit) if key == "EnvironmentFile"]
+    assert environments, "what stands there goes before: two fleets need two ports"
+    work = new_repository(tmp_path / "fleet")
+    work.commit({"clusters/a/cluster.yaml": cluster("a")})
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (text,) = (value for key, value in unit if key == "ExecStart")
+    put = {"/usr/local/bin/muster": MUSTER, "${MUSTER_SERVE}": address, "--push": "--offline"}
+    command = [put.get(word, word) for word in words(text)]
+    with subprocess.Popen(command, env=git_environ(tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
+        try:
+            assert eventually(f"http://{address}/metrics", host=address) == 200
+            assert answer(f"http://{address}/metrics") not in (0, 200), "by a name that is another's"
+        finally:
+            watching.terminate()
 
 
 def words(value: str) -> list[str]:
@@ -144,7 +166,7 @@ def test_a_cluster_would_take_the_manifests(name: str) -> None:
     for body in pod.objects:
         schema = {"$ref": f"#/$defs/{schemas['kinds'][body['kind']]}", "$defs": schemas["$defs"]}
         assert [error.message for error in Draft202012Validator(schema).iter_errors(body)] == []
-    assert len(pod.objects) == 6
+    assert len(pod.objects) == {"cronjob": 6, "deployment": 8}[name]
     spec = pod.spec
     assert spec["securityContext"]["runAsNonRoot"]
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -193,6 +215,28 @@ def test_what_the_pod_starts_reconciles_with_its_credentials(tmp_path: Path) -> 
 
 
 @kustomize
+def test_the_service_and_the_rule_for_metrics_lead_to_the_page() -> None:
+    """Selectors and ports are names: nobody but this says that they are those of the pod."""
+    objects = built(KUBERNETES / "deployment").objects
+    by_kind = {kind: [body["spec"] for body in objects if body["kind"] == kind]
+               for kind in ("Deployment", "Service", "NetworkPolicy")}  # fmt: skip
+    (deployment,), (service,) = by_kind["Deployment"], by_kind["Service"]
+    template = deployment["template"]
+    ports = {port["name"] for one in template["spec"]["containers"] for port in one["ports"]}
+    labels = template["metadata"]["labels"].items()
+    assert service["selector"].items() <= labels
+    assert [port["targetPort"] for port in service["ports"]] == ["page"]
+    (closed,), (opened,) = ([one for one in by_kind["NetworkPolicy"] if bool(one.get("ingress")) is way]
+                            for way in (False, True))  # fmt: skip
+    assert closed["podSelector"] == {}
+    assert "Ingress" in closed["policyTypes"], "all others stay out"
+    assert opened["podSelector"]["matchLabels"].items() <= labels
+    (rule,) = opened["ingress"]
+    assert {port["port"] for port in rule["ports"]} == ports == {"page"}
+    assert all({"namespaceSelector", "podSelector"} <= peer.keys() for peer in rule["from"]), "both, not either"
+
+
+@kustomize
 def test_what_the_deployment_starts_answers_its_probes(tmp_path: Path) -> None:
     container = built(KUBERNETES / "deployment").spec["containers"][0]
     (port,) = container["ports"]
@@ -215,25 +259,28 @@ def test_what_the_deployment_starts_answers_its_probes(tmp_path: Path) -> None:
         try:
             for path in sorted(asked):
                 assert eventually(f"http://{address}{path}") == 200
-            assert answer(f"http://{address}/") == 401
+            assert [answer(f"http://{address}{path}") for path in ("/", "/metrics")] == [401, 401]
+            assert answer(f"http://{address}/metrics", token.read_text()) == 200
         finally:
             watching.terminate()
     assert asked == {"/healthz", "/readyz"}
 
 
-def eventually(url: str) -> int:
+def eventually(url: str, host: str = "10.1.2.3:8080") -> int:
     """The status that a URL comes to answer with."""
     for _ in range(300):
-        if (status := answer(url)) == 200:
+        if (status := answer(url, host=host)) == 200:
             break
         time.sleep(0.1)
     return status
 
 
-def answer(url: str) -> int:
-    """The status that a URL answers with to who calls it by a pod's address, as a kubelet does; 0 where nobody does."""
+def answer(url: str, token: str = "", host: str = "10.1.2.3:8080") -> int:
+    """The status that a URL answers with to who calls it by a pod's address, as a kubelet does, and a Prometheus with
+    its token; 0 where nobody does."""
+    headers = {"Host": host} | ({"Authorization": f"Bearer {token}"} if token else {})
     try:
-        return int(urllib3.request("GET", url, headers={"Host": "10.1.2.3:8080"}, retries=False, timeout=5).status)
+        return int(urllib3.request("GET", url, headers=headers, retries=False, timeout=5).status)
     except urllib3.exceptions.HTTPError:
         return 0
 
