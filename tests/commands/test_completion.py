@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
+from muster.commands import cli
 from tests.support.git import Repo, new_repository
 
 SIZE = 10_000
@@ -27,6 +29,15 @@ metadata:
   name: web
   namespace: shop
 """
+POOLS = """\
+apiVersion: hive.openshift.io/v1
+kind: ClusterPool
+metadata: {name: small, namespace: pools}
+---
+apiVersion: hive.openshift.io/v1
+kind: ClusterClaim
+metadata: {name: mine, namespace: pools}
+"""
 _BASH = """
 eval "$(_MUSTER_COMPLETE=bash_source muster)"
 complete -p muster
@@ -40,7 +51,13 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     """A fleet with ten thousand clusters of which something is derived, made without writing a file for each."""
     made = new_repository(tmp_path_factory.mktemp("completion") / "fleet")
-    made.commit({"remedies.yaml": REMEDY, "clusters/x/cluster.yaml": "kind: ManagedCluster\nmetadata: {name: x}\n"})
+    made.commit(
+        {
+            "remedies.yaml": REMEDY,
+            "pools.yaml": POOLS,
+            "clusters/x/cluster.yaml": "kind: ManagedCluster\nmetadata: {name: x}\n",
+        }
+    )
     blob = made.git("rev-parse", "HEAD:remedies.yaml").strip()
     lines = "".join(f"100644 {blob}\tderived/managedclusters/{n % 256:02x}/c-{n:05}.yaml\n" for n in range(SIZE))
     subprocess.run(
@@ -76,6 +93,23 @@ def test_bash_offers_names_of_the_fleet(repo: Repo) -> None:
     assert "managedclusters" in asked(repo, "get", "man")
     assert asked(repo, "get", "nonsense", "a") == []
     assert asked(repo, "hist") == ["history"]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [(["get", "placement", "-n", "s"], ["shop"]), (["get", "clusters", "-n", ""], []), (["release", "m"], ["mine"]),
+     (["claim", "x", "--pool", ""], ["small"]), (["waive", "mus20"], ["MUS201", "MUS202"]),
+     (["waive", "MUS201", "remedy/"], ["remedy/dns-down"])],
+    ids=" ".join,
+)  # fmt: skip
+def test_values_are_offered_where_only_some_do(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, words: list[str], offered: list[str]
+) -> None:
+    monkeypatch.chdir(repo.path)
+    asking = ShellComplete(cli.cli, {}, "muster", "_MUSTER_COMPLETE")
+    found = [one.value for one in asking.get_completions(words[:-1], words[-1])]
+    assert found[: len(offered)] == offered
+    assert bool(found) == bool(offered)
 
 
 def spoken(folder: Path, environ: Mapping[str, str], **asked: str) -> str:

@@ -5,13 +5,15 @@ from functools import partial
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
 @click.argument("name")
-@click.option("--pool", required=True, metavar="P", help="The ClusterPool to claim from.")
+@click.option(
+    "--pool", required=True, metavar="P", shell_complete=completion.pools, help="The ClusterPool to claim from."
+)
 @click.option("--namespace", default="", metavar="NS", help="The pool's namespace, where several have one of the name.")
 @click.option("--lifetime", default="", metavar="DURATION", help="How long the claim lives once it has a cluster.")
 @click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster; repeatable.")

@@ -46,6 +46,33 @@ def clusters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     return [name for name in _names(ctx, "clusters") if name.startswith(incomplete)]
 
 
+def claims(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of claims, without the namespace, which is an option's to say."""
+    return sorted({name.rpartition("/")[2] for name in _names(ctx, "clusterclaims")
+                   if name.rpartition("/")[2].startswith(incomplete)})  # fmt: skip
+
+
+def pools(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of pools, as `claims` those of claims."""
+    return sorted({name.rpartition("/")[2] for name in _names(ctx, "clusterpools")
+                   if name.rpartition("/")[2].startswith(incomplete)})  # fmt: skip
+
+
+def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The namespaces in which objects of the kind lie that stands before them."""
+    # An option without its value ends parsing, so that the kind is among what is left over.
+    word = str(ctx.args[0] if ctx.args else ctx.params.get("target")).partition("/")[0]
+    found = {name.rpartition("/")[0] for name in _names(ctx, word)}
+    return sorted(name for name in found if name and name.startswith(incomplete))
+
+
+def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The codes of findings."""
+    from muster.model.codes import CODES
+
+    return sorted(code for code in CODES if code.startswith(incomplete.upper()))
+
+
 def _names(ctx: click.Context, word: str) -> list[str]:
     """The names of the objects that a word for a kind means, where they lie in a namespace with that; sorted."""
     from muster.gitio.repository import open_repository

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="[KIND[/NAME]]", default="clusters", shell_complete=completion.targets)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
 @options.source_options
-@click.option("-n", "--namespace", metavar="NAME", help="Only what lies in this namespace.")
+@click.option(
+    "-n", "--namespace", metavar="NAME", shell_complete=completion.namespaces, help="Only what lies in this namespace."
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, as without -n.")
 @click.option("-l", "--selector", metavar="LABELS", help="Only what has these labels, as in 'region=eu,tier!=test'.")
 @click.option("-w", "--watch", is_flag=True, help="Go on with what changes, until stopped.")

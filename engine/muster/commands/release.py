@@ -4,12 +4,12 @@ from functools import partial
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.claims)
 @click.option(
     "--namespace", default="", metavar="NS", help="The claim's namespace, where several have one of the name."
 )

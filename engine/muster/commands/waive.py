@@ -5,13 +5,13 @@ from functools import partial
 
 import click
 
-from muster.commands import options
+from muster.commands import completion, options
 from muster.commands.edits import Destination, edit_options
 
 
 @click.command()
-@click.argument("code")
-@click.argument("object_", metavar="OBJECT")
+@click.argument("code", shell_complete=completion.codes)
+@click.argument("object_", metavar="OBJECT", shell_complete=completion.targets)
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is left as it is.")
 @click.option("--owner", required=True, metavar="WHO", help="Who answers for it.")
 @click.option("--until", required=True, metavar="DAY", help="First day on which it counts again: 2026-03-01, in UTC.")
