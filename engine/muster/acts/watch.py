@@ -138,7 +138,7 @@ class Watcher:
                     self.say(f"{format_time(done.settled.last.now)} {line}")
             self._sign(done)
             self._propose(done)
-            tidy(self.repository)
+            tidy(self.repository, aside=True)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = earliest(self._next(done), notified.next)
             publication.told = notified.told

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FOLLOW_SECONDS = 10.0
 #: The longest pause after failures.
 _LAST_PAUSE_SECONDS = 30.0
+#: When what is replaced goes from the relay's own repository, into which nobody but agents pushes.
+_EXPIRY = "1.hour.ago"
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -97,7 +99,7 @@ def _go_on(relay: "Relay", every: float, stop: Event) -> None:
                 relay.follow()
                 relay.limits = agent_settings(relay.repository, f"refs/heads/{relay.branch}").limits
             _tell(relay, relay.step())
-            tidy(relay.repository)
+            tidy(relay.repository, expiry=_EXPIRY, aside=True)
             failures, trouble = 0, ""
         except RepositoryError as error:
             failures += 1
