@@ -101,6 +101,9 @@ def test_the_selector_of_a_built_in_set(repository: Repository, annotations: Any
     done = repository.evaluate()
     body = next(b for b in done.run.objects if (b["kind"], b["metadata"]["name"]) == ("ManagedClusterSet", "global"))
     assert (done.codes, body["spec"]["clusterSelector"]["selectorType"]) == (codes, type_)
+    assert all(
+        found.message.startswith("spec.clusterSelector of ManagedClusterSet/global is") for found in done.run.findings
+    )
 
 
 @pytest.mark.parametrize(("name", "said"), [

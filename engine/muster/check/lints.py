@@ -31,7 +31,7 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
-            message = "spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
             hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
             yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
