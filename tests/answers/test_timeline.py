@@ -118,7 +118,8 @@ def test_it_says_since_when_it_knows(tmp_path: Path) -> None:
 
     def known(of: Repo, **bounds: int) -> tuple[float | None, Begins | None, int]:
         found = Timeline(opened(of), **bounds).upto(of.tip(), hours(7))
-        return found.begins and (found.begins - NOON) / timedelta(hours=1), found.reason, len(found.steps)
+        begins = None if found.begins is None else (found.begins - NOON) / timedelta(hours=1)
+        return begins, found.reason, len(found.steps)
 
     assert known(repo) == (0, Begins.FIRST, 5)
     assert known(repo, most_commits=5) == (4, Begins.LENGTH, 2)
