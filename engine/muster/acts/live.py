@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from threading import Condition, Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from muster.answers.following import Ahead, Shown, of_clusters, shown_after, shown_anew
 from muster.answers.site import site_of
@@ -68,7 +68,9 @@ class Live:
     def __init__(
         self, repository: Repository, title: str, link: str | None, kept: "Callable[[], State | None]" = lambda: None
     ) -> None:
-        self._kept, self._state, self._before = kept, cast("State | None", None), cast("Shown | None", None)
+        self._kept = kept
+        self._state: State | None = None
+        self._before: Shown | None = None
         self._repository, self._title, self._link = repository, title, link
         self._news, self._rendering, self._timeline = Condition(), Lock(), Timeline(repository)
         self._last: _Seen | None = None

@@ -31,7 +31,7 @@ from muster.model.snapshot import Agents
 from muster.model.source import Layer
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig
-from muster.yamlio.loader import load_documents
+from muster.yamlio.loader import first_body
 
 _NOBODY: Final = Heard((), Agents())
 
@@ -145,16 +145,11 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER):
             continue
-        was = _body(objects.blob(change.old)) if change.old else None
-        would = _body(objects.blob(change.new)) if change.new else None
+        was = first_body(objects.blob(change.old), FOLDER) if change.old else None
+        would = first_body(objects.blob(change.new), FOLDER) if change.new else None
         id_ = _id(would if would is not None else was)
         if id_ is not None and was != would:
             yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.now != DETAILS)
-
-
-def _body(data: bytes) -> Tree:
-    documents = load_documents(data, FOLDER).documents
-    return documents[0].body if documents else None
 
 
 def _id(body: Tree) -> ObjectId | None:

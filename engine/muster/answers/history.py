@@ -13,7 +13,7 @@ from muster.model.kinds import kind_of
 from muster.model.locations import SHARDS, derived_path
 from muster.model.times import try_time
 from muster.model.tree import Tree, mappings_at
-from muster.yamlio.loader import load_documents
+from muster.yamlio.loader import first_body
 
 
 def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
@@ -37,10 +37,7 @@ def _in_order(versions: list[Version]) -> list[Version]:
 
 def _body(version: Version) -> Tree:
     """The derived part in a version; None where there is none, or none that can be read."""
-    if version.data is None:
-        return None
-    documents = load_documents(version.data, version.commit).documents
-    return documents[0].body if documents else None
+    return None if version.data is None else first_body(version.data, version.commit)
 
 
 def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transition]:

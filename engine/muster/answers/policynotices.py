@@ -13,7 +13,7 @@ from muster.engine.run import Run
 from muster.model.kinds import NOTIFICATION_POLICY
 from muster.model.notices import Message
 from muster.model.tree import Tree, mappings_at
-from muster.yamlio.loader import load_documents
+from muster.yamlio.loader import first_body
 
 
 @dataclass
@@ -39,8 +39,7 @@ class Telling:
 
 
 def _body(path: str, text: str | None) -> Tree:
-    documents = load_documents(text.encode(), path).documents if text is not None else ()
-    return documents[0].body if documents else None
+    return None if text is None else first_body(text.encode(), path)
 
 
 def _tree(message: Message, sinks: list[str]) -> Tree:

@@ -23,7 +23,7 @@ from muster.model.kinds import CLUSTERS
 from muster.model.locations import FOLDER
 from muster.model.times import later
 from muster.model.tree import mappings_at
-from muster.yamlio.loader import load_documents
+from muster.yamlio.loader import first_body
 
 #: So far back statuses are looked for.
 WINDOW: Final = timedelta(days=30)
@@ -162,9 +162,8 @@ def _steps(
     for oid, answer in zip(wanted, objects.read(list(wanted)), strict=True):
         statuses[oid] = "" if isinstance(answer, UnreadableError) else status_in(answer.content, wanted[oid])
     for told, one in batch:
-        became: dict[
-            str, tuple[str, str]
-        ] = {}  # a file that is moved into a shard goes at one path and comes at another
+        # A file that is moved into a shard goes at one path and comes at another.
+        became: dict[str, tuple[str, str]] = {}
         for file in one.files:
             before, after = statuses.get(file.old, ""), statuses.get(file.new, "")
             known[file.path] = file.old, before
@@ -196,8 +195,7 @@ def status_in(data: bytes, condition: str) -> str:
     at = data.find(b"\nstatus:\n")
     if data.startswith(_OURS) and at >= 0 and (found := _written(condition).match(data, at)) is not None:
         return found[1].decode()
-    documents = load_documents(data, "derived").documents
-    conditions = mappings_at(documents[0].body, "status", "conditions") if documents else ()
+    conditions = mappings_at(first_body(data, "derived"), "status", "conditions")
     found_in = next((one.get("status") for one in conditions if one.get("type") == condition), "")
     return found_in if isinstance(found_in, str) else ""
 

@@ -48,14 +48,17 @@ def clusters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 def claims(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """The names of claims, without the namespace, which is an option's to say."""
-    return sorted({name.rpartition("/")[2] for name in _names(ctx, "clusterclaims")
-                   if name.rpartition("/")[2].startswith(incomplete)})  # fmt: skip
+    return _without_namespace(ctx, "clusterclaims", incomplete)
 
 
 def pools(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """The names of pools, as `claims` those of claims."""
-    return sorted({name.rpartition("/")[2] for name in _names(ctx, "clusterpools")
-                   if name.rpartition("/")[2].startswith(incomplete)})  # fmt: skip
+    return _without_namespace(ctx, "clusterpools", incomplete)
+
+
+def _without_namespace(ctx: click.Context, plural: str, incomplete: str) -> list[str]:
+    names = {name.rpartition("/")[2] for name in _names(ctx, plural)}
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

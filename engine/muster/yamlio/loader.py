@@ -25,6 +25,12 @@ _PARSER_NODES = 10  # a parser of its own, for a document that is read alone, co
 _SEARCHED = 5_000  # documents that are searched for identities where a file is not read
 
 
+def first_body(data: bytes, label: str) -> Tree:
+    """Return the body of a file's first document; None where it holds none that can be read. `label`: as below."""
+    documents = load_documents(data, label).documents
+    return documents[0].body if documents else None
+
+
 def load_documents(
     data: bytes, label: str, *, most_bytes: int = limits.SIZE, most_nodes: int = limits.NODES, of_go: bool = False
 ) -> Loaded:

@@ -35,7 +35,7 @@ from muster.model.secrets import without_secrets
 from muster.model.times import earliest, format_time
 from muster.model.tree import Tree
 from muster.policy.ruled import Ruled
-from muster.yamlio.loader import load_documents
+from muster.yamlio.loader import first_body
 
 if TYPE_CHECKING:
     from muster.acts.reconcile import Reconciled
@@ -149,9 +149,7 @@ def _names(message: Message, settings: Mapping[str, NoticeSink]) -> list[str]:
     return sorted((message.sinks or settings.keys()) & settings.keys())
 
 
-def _count_waiting(
-    memory: NoticeMemory, settings: Mapping[str, NoticeSink], run: Run, result: Publication
-) -> None:  # fmt: skip
+def _count_waiting(memory: NoticeMemory, settings: Mapping[str, NoticeSink], run: Run, result: Publication) -> None:
     for message in memory.messages.values():
         left = [name for name in _names(message, settings) if name not in message.arrived]
         result.told.waiting.update({settings[name].sort for name in left})
@@ -193,10 +191,9 @@ def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now
 def _body(objects: Objects, oid: str | None, path: str) -> Tree:
     """A derived part; None where there is none, or none that can be read."""
     try:
-        documents = load_documents(objects.blob(oid), path).documents if oid else ()
+        return first_body(objects.blob(oid), path) if oid else None
     except UnreadableError:
         return None
-    return documents[0].body if documents else None
 
 
 def _is_there(notice: Notice) -> bool:
