@@ -12,11 +12,13 @@ def test_a_target_takes_what_others_stumble_over(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS.keys() - {"loader", "fleet"}))
-def test_a_target_takes_what_it_is_meant_for(name: str) -> None:
+def test_a_target_makes_something_of_what_it_is_meant_for_and_takes_half_of_it(name: str) -> None:
+    """A fuzzer whose every seed is refused at the door looks at nothing behind it."""
     seeds = list(TARGETS[name].seeds())
+    assert [seed for seed in seeds if not TARGETS[name].eat(seed)] == []
     assert seeds
-    for data in (*seeds, *(seed[: len(seed) // 2] for seed in seeds)):
-        TARGETS[name].eat(data)
+    for seed in seeds:
+        TARGETS[name].eat(seed[: len(seed) // 2])
 
 
 @pytest.mark.parametrize("name", ["certificates", "requests", "signatures", "relays"])
