@@ -7,6 +7,7 @@ fuzzing that begins with that seldom comes any further.
 """
 
 import base64
+import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -143,7 +144,7 @@ def _all_of(state: State) -> object:
     homes = state.whole() | state.due(1 << 40)
     state.next_due()
     return all([
-        homes, state.kept(homes), state.names(homes), state.files(homes), state.context(), state.summaries((), dict),
+        homes, state.kept(homes), state.names(homes), state.files(homes), state.context(), state.summaries((), list),
         list(state.findings(())), state.words()["lease"],
     ])  # fmt: skip
 
@@ -243,14 +244,14 @@ def _expressions() -> Iterable[bytes]:
 
 
 def _plans() -> Iterable[bytes]:
-    return [
-        b'{"format": "muster.dev/plan/v1", "now": "2026-01-01T12:00:00Z", "commit": "'
-        + b"0" * 40
-        + b'", "agents": {"x": '
-        b'"' + b"1" * 40 + b'"}, "files": {"derived/a.yaml": "x", "derived/b.yaml": null}, "summary": "", "held": [], '
-        b'"horizon": null, "changes": [{"object": {"group": "g", "kind": "K", "namespace": "", "name": "a"}, "field": '
-        b'"phase", "before": "", "after": "Up", "note": "", "rule": ""}]}'
-    ]
+    change = {"object": {"group": "g", "kind": "K", "namespace": "", "name": "a"}, "field": "phase", "before": "",
+              "after": "Up", "note": "", "rule": ""}  # fmt: skip
+    plan = {
+        "format": "muster.dev/plan/v1", "now": "2026-01-01T12:00:00Z", "commit": "0" * 40, "agents": {"x": "1" * 40},
+        "files": {"derived/a.yaml": "x", "derived/b.yaml": None}, "changes": [change], "summary": "", "held": [],
+        "horizon": None,
+    }  # fmt: skip
+    return [json.dumps(plan).encode()]
 
 
 def _states() -> Iterable[bytes]:
@@ -273,10 +274,9 @@ def _notes() -> Iterable[bytes]:
 
 
 def _memories() -> Iterable[bytes]:
-    return [
-        b'{"g/K/ns/one": {"p": {"generation": 1, "time": "2026-01-01T00:00:00Z", "count": 1, '
-        b'"arrived": {"event": "e", "sinks": ["web"]}}, "q": {"generation": 2, "time": "2026-01-01T00:00:00Z", "count": 3}}}'
-    ]
+    whole = {"generation": 2, "time": "2026-01-01T00:00:00Z", "count": 3}
+    half = {**whole, "arrived": {"event": "e", "sinks": ["web"]}}
+    return [json.dumps({"g/K/ns/one": {"p": half, "q": whole}}).encode()]
 
 
 def _certificates() -> Iterable[bytes]:
