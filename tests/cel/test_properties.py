@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel.cost import estimate
-from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType, Type
+from muster.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType, Type
 from tests.cel.comparing import comparable
 from tests.cel.expressions import NOW, Grower, swollen, variable_of
 from tests.cel.surroundings import VARIABLES
@@ -58,21 +58,47 @@ def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> N
     assert program.run(large).cost <= most, program.text
 
 
-@settings(max_examples=often(120), derandomize=True, deadline=None)
-@given(seeds, st.integers(1, 4))
-def test_nothing_changes_before_the_horizon(seed: int, depth: int) -> None:
-    random = Random(seed)
-    program = compiled(random, depth, BOOL)
-    data = world(random)
-    now = program.run(data)
-    if now.horizon is None:
-        later = NOW + timedelta(days=random.randrange(1, 4000))
-    else:
-        assert now.horizon > NOW
-        later = now.horizon - timedelta(seconds=1)
-    before = program.run({**data, "now": later})
-    assert comparable(before.value) == comparable(now.value)
-    assert (before.error is None) == (now.error is None)
+#: Where every expression reads the clock, and the instants that it is compared with lie around it.
+TIMED = {"now": TIMESTAMP, "due": TIMESTAMP, "since": TIMESTAMP, "span": DURATION, "n": INT}
+TIMED_ENV = cel.Env(variables=TIMED)
+LEFT = (("now", TIMESTAMP), ("(now + span)", TIMESTAMP), ("(now - since)", DURATION), ("(due - now)", DURATION))
+
+
+def timed(random: Random, depth: int) -> str:
+    """Return an expression that compares the clock with something, beside something else."""
+    grower = Grower(random, TIMED)
+    left, kind = random.choice(LEFT)
+    compared = f"({left} {random.choice(('<', '<=', '>', '>=', '==', '!='))} {grower.grow(kind, depth)})"
+    return random.choice(("{} && {}", "{} || {}", "{} == {}", "({} ? 1 : 2) > ({} ? n : 1)")).format(
+        compared, grower.grow(BOOL, depth)
+    )
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_nothing_changes_before_the_horizon(depth: int) -> None:
+    ahead = 0
+    for seed in range(often(25)):
+        random = Random(seed)
+        text = timed(random, depth)
+        if not cel.inspect(text, TIMED_ENV).ok:
+            continue
+        program = cel.compile(text, TIMED_ENV)
+        data = {
+            "now": NOW, "due": NOW + timedelta(seconds=random.randrange(-60, 900)), "n": random.randrange(4),
+            "since": NOW - timedelta(seconds=random.randrange(900)), "span": timedelta(seconds=random.randrange(1500)),
+        }  # fmt: skip
+        now = program.run(data)
+        if now.horizon is None:
+            instants = [NOW + timedelta(seconds=random.randrange(1, 10**8)) for _ in range(4)]
+        else:
+            assert now.horizon > NOW
+            last = now.horizon - timedelta(seconds=1)
+            instants = [last, NOW + timedelta(seconds=random.randrange((now.horizon - NOW).seconds))]
+            ahead += 1
+        for instant in instants:
+            then = program.run({**data, "now": instant})
+            assert (comparable(then.value), then.error is None) == (comparable(now.value), now.error is None), text
+    assert ahead > often(25) / 8, "what this is about has happened"
 
 
 @settings(max_examples=often(80), derandomize=True, deadline=None)
