@@ -111,6 +111,7 @@ SLIPS: Mapping[str, tuple[Edit, str]] = {
     "another program's file": ({"clusters/a.yaml": "replicas: 3\n"}, "of no kind that is known"),
     "another's in the place of one of two": ({"more.yaml": cluster("b") + "---\n" + FOREIGN}, "held ManagedCluster/c"),
     "not YAML at all": ({"clusters/a.yaml": "oops\n"}, "clusters/a.yaml"),
+    "too large": ({"clusters/a.yaml": cluster("a") + "# x\n" * 300_000}, "too large to read"),
     "ignored": ({".musterignore": "clusters/\n"}, "`.musterignore` names it now"),
     "a Remedy emptied": ({"remedies/dns.yaml": ""}, "held Remedy/dns-down"),
     "a Remedy misspelt": ({"remedies/dns.yaml": REMEDY.replace("Remedy", "Remdy")}, "did you mean 'Remedy'?"),
@@ -218,6 +219,8 @@ UNCLEAR: Mapping[str, Edit] = {
     "a new file that names nothing": {"clusters/e.yaml": NAMELESS},
     "moved to a file that names nothing": {"clusters/a.yaml": None, "clusters/e.yaml": NAMELESS},
     "encrypted": {"clusters/a.yaml": "\0GITCRYPT\0...\n"},
+    "too large": SLIPS["too large"][0],
+    "a new file that is too large": {"clusters/e.yaml": cluster("e") + "# x\n" * 300_000},
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ SPOILED: Mapping[str, Callable[[str], str]] = {
     "not YAML": lambda text: text.replace("metadata: {", "metadata: {{", 1),
     "truncated": lambda text: text[:27],
     "encrypted": lambda _: "\0GITCRYPT\0...\n",
+    "too large": lambda text: text + "# x\n" * 300_000,
 }
 FILE = "later.yaml"
 

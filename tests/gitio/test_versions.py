@@ -71,3 +71,12 @@ def test_names_are_no_patterns_and_links_no_versions(repo: Repo) -> None:
     assert versions(repo, since, ("clusters/[a].yaml", "clusters/*", "link.yaml")) == {
         "clusters/[a].yaml": [b"odd: 1\n"]
     }
+
+
+def test_what_is_too_large_or_lost_was_not_read(repo: Repo) -> None:
+    since = repo.tip()
+    repo.commit({A: "a: 2\n"})
+    repo.commit({A: "# too large\n" * 100_000, B: "b: lost\n"})
+    lost = repo.git("rev-parse", f"HEAD:{B}")
+    (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    assert versions(repo, since, ("",)) == {A: [b"a: 2\n"]}

@@ -1,7 +1,7 @@
 """The versions that people's files had since a commit, as far as they were read then: one `git log` over some paths.
 
 Along the first parents: the states that the branch was in. What `.musterignore` named when a version was committed was
-not read.
+not read, nor what was too large.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from muster.gitio.entries import LINK, SUBMODULE, Entry, read_ignored
 from muster.gitio.objects import Objects
-from muster.gitio.paths import IGNORE_FILE, Ignored, decode, is_data
+from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
 from muster.gitio.repository import LOG, Repository
 from muster.gitio.trees import AT_ONCE, find_entries
 
@@ -40,8 +40,11 @@ class Versions:
         named = sorted({f":(top,literal){path}" if path else ":(top)" for path in paths})
         found: dict[str, list[str]] = {}
         for start in range(0, len(named), AT_ONCE):
-            for path, oid in self._read(named[start : start + AT_ONCE]):
-                found.setdefault(path, []).insert(0, oid)
+            versions = list(self._read(named[start : start + AT_ONCE]))
+            sizes = self._objects.sizes([oid for _, oid in versions])
+            for (path, oid), size in zip(versions, sizes, strict=True):
+                if size is not None and size <= MAX_BLOB_BYTES:
+                    found.setdefault(path, []).insert(0, oid)
         return found
 
     def _read(self, named: Sequence[str]) -> Iterator[tuple[str, str]]:
