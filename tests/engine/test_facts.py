@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.engine.change import Change
-from muster.engine.changes import summary
+from muster.engine.changes import object_changes, summary
 from muster.engine.facts import facts_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME
@@ -108,3 +108,10 @@ def test_a_subject_counts_objects_and_puts_what_is_worst_first() -> None:
     )
     assert summary(further[:1]) == "1 object updated"
     assert summary([]) == "nothing changed"
+
+
+def test_that_anything_is_derived_at_all_stands_behind_the_object() -> None:
+    id_ = BY_NAME["ManagedCluster"].id("o")
+    (came,) = object_changes(id_, None, {"kind": "ManagedCluster"}, lambda _: "")
+    (went,) = object_changes(id_, {"kind": "ManagedCluster"}, None, lambda _: "")
+    assert [str(came), str(went)] == ["ManagedCluster/o: derived", "ManagedCluster/o: derived -> gone"]

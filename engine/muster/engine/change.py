@@ -84,6 +84,7 @@ class Change:
             return self.fact.sentence
         before, after = self.before, self.after
         note = f" ({self.note})" if self.note and not self._reason_only else ""
+        said = f"{self.object}: {self.field}".rstrip()  # that anything is derived at all has no field
         if not before:
-            return f"{self.object}: {self.field} {after}".rstrip() + note
-        return f"{self.object}: {self.field} {before} -> {after or 'gone'}{note}"
+            return f"{said} {after}".rstrip() + note
+        return f"{said} {before} -> {after or 'gone'}{note}"
