@@ -35,15 +35,15 @@ def command(
 ) -> int:
     """Check syntax, schema, assembly, references, expressions and admission policies.
 
-    With FILES, only findings in these files, in objects of which they hold a part, and in policies that they
-    touch are shown. With --touched these are the files that the next commit writes, moves or deletes: what the
-    pre-commit hook asks for.
+    With FILES, only findings in these files, or below these folders, in objects of which they hold a part, and in
+    policies that they touch are shown. With --touched these are the files that the next commit writes, moves
+    or deletes: what the pre-commit hook asks for.
     """
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
     if touched and not staged:
         raise click.UsageError("--touched goes with --staged.")
-    names = set(relative(files, repo))
+    names = meant(files, repo, rev, anything=bool(rev) or staged)
     with working("checking the fleet"):
         looked_at = next_commit(repo) if touched else None
         if looked_at is not None:
@@ -60,7 +60,7 @@ def command(
 
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
     findings = fleet.sorted_findings()
-    if files or touched:
+    if touched or (files and "." not in names):
         from muster.answers.touched import touched_findings
 
         findings = touched_findings(fleet, names)
@@ -147,8 +147,50 @@ def is_read(path: str) -> bool:
     return path.endswith(SUFFIXES) or path == IGNORE_FILE
 
 
+def meant(files: tuple[str, ...], repo: Path, rev: str | None, *, anything: bool) -> set[str]:
+    """Return the files as paths from the repository's root, which is how findings name them: of a folder all that are
+    or were below it, and `.` for the root. UsageError for what is not there and is not committed either, unless
+    `anything` goes: CI names what a change deleted."""
+    names = set(relative(files, repo))
+    if not names or "." in names:
+        return names
+    from muster.commands.reading import worktree_root
+
+    root = worktree_root(repo)
+    folders = {name for name in names if anything or not (root / name).is_file()}
+    committed = _committed(repo, rev) if folders else ()
+    for folder in sorted(folders):
+        inside = root / folder
+        found = {path for path in committed if path.startswith(f"{folder}/")}
+        if inside.is_dir() and not inside.is_symlink():
+            found.update(path.relative_to(root).as_posix() for path in inside.rglob("*") if is_read(path.name))
+        names.update(found)
+        if not (anything or found or folder in committed or os.path.lexists(inside)):
+            from muster.model.names import did_you_mean
+
+            beside = [path.name for path in inside.parent.glob("*")]
+            raise click.UsageError(f"there is no {folder!r}. {did_you_mean(inside.name, beside)}".strip())
+    return names
+
+
+def _committed(repo: Path, rev: str | None) -> Collection[str]:
+    """The paths in a revision, HEAD without one; none where there is none."""
+    from muster.commands.reading import own_repository
+    from muster.gitio.paths import decode
+    from muster.gitio.repository import open_repository, resolve
+    from muster.gitio.trees import list_tree
+
+    try:
+        repository = open_repository(repo, os.environ) if rev else own_repository(repo)
+        if repository is None:
+            return ()
+        return {decode(entry.path)[0] for entry in list_tree(repository, resolve(repository, rev or "HEAD"))}
+    except RepositoryError:
+        return ()  # what is wrong is said where the fleet is read
+
+
 def relative(files: tuple[str, ...], repo: Path) -> list[str]:
-    """Return the files as paths from the repository's root, which is how findings name them."""
+    """Return the files as paths from the repository's root; `.` for the root itself."""
     if not files:
         return []
     from muster.commands.reading import worktree_root
@@ -156,8 +198,8 @@ def relative(files: tuple[str, ...], repo: Path) -> list[str]:
     root = worktree_root(repo).resolve()
     found = []
     for name in files:
-        path = Path(name)
+        path = Path(os.path.abspath(name))  # noqa: PTH100 - `..` is resolved, and links are not
         # The file itself may be a symbolic link: only the folder that holds it is resolved.
-        whole = (path if path.is_absolute() else Path.cwd() / path).parent.resolve() / path.name
-        found.append(whole.relative_to(root).as_posix() if whole.is_relative_to(root) else name)
+        whole = path.resolve() if path.is_dir() and not path.is_symlink() else path.parent.resolve() / path.name
+        found.append(whole.relative_to(root).as_posix() if whole.is_relative_to(root) else Path(name).as_posix())
     return found
