@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.gitio.pulse_memory import REF, Arrived, PulseMemory, decoded, encoded, read_memory, remember
+from muster.gitio.pulse_memory import REF, Arrived, PulseMemory, Remembered, decoded, encoded, read_memory, remember
 from muster.gitio.repository import Repository, open_repository
 from muster.model.kinds import MANAGED_CLUSTER, NODE_POOL
 from muster.model.published import Published, PulseKey
@@ -82,3 +82,16 @@ def test_what_others_remember_is_kept(tmp_path: Path) -> None:
     assert remember(repository(one), PulseMemory({KEYS[0]: known(1)}), str(hub.path)) == ""
     assert remember(repository(other), PulseMemory({KEYS[1]: known(2)}), str(hub.path)) == ""
     assert read_memory(repository(one), str(hub.path)).published == {KEYS[0]: known(1), KEYS[1]: known(2)}
+
+
+def test_what_is_remembered_and_as_of_when_are_of_one_look(tmp_path: Path) -> None:
+    """Else a run would keep the older memory under the name of the newer, and never look again."""
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"a.yaml": "x: 1\n"})
+    remember(repository(repo), PulseMemory({KEYS[0]: known(1)}))
+    first, then = repo.tip(REF), Remembered(repository(repo))
+    assert then.memory == {KEYS[0]: known(1)}
+    remember(repository(repo), PulseMemory({KEYS[0]: known(2, 1)}))
+    now = Remembered(repository(repo))
+    assert (then.at, now.at) == (first, repo.tip(REF))
+    assert now.memory == {KEYS[0]: known(2, 1)}

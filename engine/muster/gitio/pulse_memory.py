@@ -16,7 +16,7 @@ from pathlib import Path
 
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import Repository, open_repository, ref_tip
-from muster.gitio.rootref import RootRef, Standing, store
+from muster.gitio.rootref import RootRef, Standing, files_of, store
 from muster.model.ids import ObjectId
 from muster.model.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.model.times import format_time, try_time
@@ -83,7 +83,7 @@ def read_memory(repository: Repository, remote: str | None = None) -> PulseMemor
 
 @dataclass(frozen=True)
 class Remembered:
-    """What went out before, read when it is asked for. `at` changes whenever it does."""
+    """What went out before, read when it is asked for. `at` changes whenever it does: both are of one look."""
 
     repository: Repository
     remote: str | None = None
@@ -91,9 +91,11 @@ class Remembered:
     @cached_property
     def memory(self) -> Memory:
         """The last pulse of each object and policy. RepositoryError where the remote's cannot be had."""
+        if self.remote is None:
+            return decoded(files_of(self.repository, self.at) if self.at else {}).published
         return read_memory(self.repository, self.remote).published
 
-    @property
+    @cached_property
     def at(self) -> str:
         """The commit that remembers; with a remote, what it remembers."""
         if self.remote is None:
