@@ -171,7 +171,7 @@ THROUGH = {
         "acts/test_landing.py": "rewritten",  # what is built on where a remote has dropped what it had
         "commands/test_history.py": "filelog",
         "commands/test_import.py": "ignoring",
-        "e2e/test_hearing.py": "agentsettings hearing",
+        "e2e/test_hearing.py": "hearing",
         "e2e/test_work_trees.py": "stored",  # git's filters and line ends, in every form of a checkout
         "gitio/test_agentfetch.py": "quarantine refusals",  # what is fetched, and what is not
         "gitio/test_commit.py": "bringing outcomes",  # a branch and its work tree move together

@@ -125,7 +125,7 @@ def work_tree(repo: Path) -> Uncommitted | None:
         return None
     try:
         changes = work_tree_changes(repository, head)
-        return Uncommitted(repository, seen(repository, head), changes, here(repository))
+        return Uncommitted(repository, seen(repository, head), changes, here(repository, head))
     except (NotToldError, RepositoryError):
         return None
 

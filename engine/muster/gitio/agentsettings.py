@@ -7,14 +7,15 @@ then is told by its evaluation.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
 from muster.gitio.errors import UnreadableError
 from muster.gitio.objects import Objects
-from muster.gitio.repository import Repository
+from muster.gitio.paths import MAX_BLOB_BYTES
+from muster.gitio.repository import Repository, blob_at
 from muster.model.agentref import FROM, Mandate, remote_of
 from muster.model.kinds import FLEET
 from muster.model.locations import FOLDER
@@ -96,21 +97,20 @@ def _positive(value: Tree, default: int) -> int:
 
 def _agents(repository: Repository, revision: str) -> dict[str, Tree]:
     """`spec.agents` of the Fleet."""
-    for fleet in _fleets(repository, (f"{revision}:{_FILE}",)):
+    said = blob_at(repository, revision, _FILE)  # which is kept, and has been asked for the branch of what is derived
+    for fleet in _fleets([said] if said is not None and len(said) <= MAX_BLOB_BYTES else []):
         return mapping_at(fleet, "spec", "agents")
     listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
     derived = [f"{revision}:{os.fsdecode(path)}" for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
-    for fleet in _fleets(repository, derived):
+    with closing(Objects(repository.git)) as objects:
+        answers = list(objects.read(derived))
+    for fleet in _fleets(answer.content for answer in answers if not isinstance(answer, UnreadableError)):
         return mapping_at(fleet, *_RECORD)
     return {}
 
 
-def _fleets(repository: Repository, names: Sequence[str]) -> Iterator[Tree]:
-    with closing(Objects(repository.git)) as objects:
-        answers = list(objects.read(names))
-    for answer in answers:
-        if isinstance(answer, UnreadableError):
-            continue
-        for document in load_documents(answer.content, _FILE).documents:
+def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:
+    for content in contents:
+        for document in load_documents(content, _FILE).documents:
             if dig(document.body, "kind") == FLEET.name and dig(document.body, "apiVersion") == FLEET.api_version:
                 yield document.body
