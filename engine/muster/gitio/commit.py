@@ -46,8 +46,7 @@ def swap_ref(
     with noted(repository, Note(ref, commit, _LOCKS_SECONDS)) as journal:
         held = journal.holding(git or repository.git)
         done = journal.after(held.run(*_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old))
-    actual = ref_tip(repository, ref)
-    if done.status == 0 or actual == commit:
+    if done.status == 0 or (actual := ref_tip(repository, ref)) == commit:
         return Committed(commit)
     if actual != expected:
         return Moved(actual)
