@@ -40,21 +40,23 @@ def remotes(repository: Repository) -> tuple[str, ...]:
 def in_order(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
     """Return remotes, those first that most likely have what is asked for: that which the branch follows, `origin`."""
     branch = current_branch(repository)
-    followed = upstream(repository, branch) if branch else None
+    followed = upstream(repository, branch, known) if branch else None
     first = [*([followed.remote] if followed else []), "origin", *sorted(likely), *sorted(known)]
     return [remote for remote in dict.fromkeys(first) if remote in known]
 
 
-def upstream(repository: Repository, branch: str) -> Upstream | None:
+def upstream(repository: Repository, branch: str, known: Collection[str] | None = None) -> Upstream | None:
     """Return where `branch` goes: as configured, else to the branch of its name on the one remote there is.
 
-    None where there is no remote, or several and none of them is `origin`.
+    None where there is no remote, or several and none of them is `origin`. `known` are the remotes that there are,
+    where that has been asked.
     """
-    remote = repository.git.line("config", "--get", f"branch.{branch}.remote")
-    merge = repository.git.line("config", "--get", f"branch.{branch}.merge")
+    said = repository.git.run("config", "-z", "--get-regexp", r"^branch\.").stdout
+    settings = dict(os.fsdecode(one).split("\n", 1) for one in said.split(b"\0") if b"\n" in one)
+    remote, merge = settings.get(f"branch.{branch}.remote"), settings.get(f"branch.{branch}.merge")
     if remote and remote != "." and merge and merge.startswith("refs/heads/"):
         return Upstream(remote, merge.removeprefix("refs/heads/"))
-    known = remotes(repository)
+    known = remotes(repository) if known is None else known
     if "origin" in known:
         return Upstream("origin", branch)
-    return Upstream(known[0], branch) if len(known) == 1 else None
+    return Upstream(next(iter(known)), branch) if len(known) == 1 else None

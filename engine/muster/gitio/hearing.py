@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache, partial
 from typing import Final
 
 from muster.gitio.agentfetch import fetch_agents
@@ -100,19 +101,21 @@ def _listen(
     known, limits = remotes(repository), settings.limits
     refs = agent_refs(repository, settings=settings)
     had = _clusters(refs)
-    if orphans := _orphans(repository, refs, first):
+    space = tracking(repository, first, known) if first is not None else ""
+    if orphans := _orphans(refs, space):
         return Heard(refs, Agents(had, limits=limits), afar=True, stale=True, trouble=f"nobody knows any more of which "
                      f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
     if not known and first is None and not settings.remotes:
         return Heard(refs, Agents(had, asked=True, limits=limits))
     wanted, reached = frozenset(recorded()), not known and first is None
-    sources, troubles, stale = _sources(repository, refs, known, first), list[str](), False
+    is_mirror = cache(partial(_is_mirror, repository))
+    sources, troubles, stale = _sources(refs, known, first, space, is_mirror), list[str](), False
     order = list(dict.fromkeys((*([first] if first else []), *in_order(repository, known, sources))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
             continue
         try:
-            into = "refs/heads/" if _is_mirror(repository, remote) else None
+            into = "refs/heads/" if is_mirror(remote) else tracking(repository, remote, known)
             fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
             reached = True
         except RepositoryError as error:
@@ -178,21 +181,24 @@ def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
     return frozenset([ref.cluster for ref in refs if ref.cluster and not ref.refused])
 
 
-def _orphans(repository: Repository, refs: Collection[AgentRef], first: str | None) -> str:
-    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that is asked `first`.
+def _orphans(refs: Collection[AgentRef], space: str) -> str:
+    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that is asked first, which
+    are below `space`.
 
     Its repository cannot be asked for news. Empty where there is none.
     """
-    own = tracking(repository, first) if first is not None else "-"
     copies = (ref.name for ref in refs if not ref.refused and ref.name.startswith(f"{_COPIES}url-"))
-    return next((name for name in copies if not name.startswith(own)), "")
+    return next((name for name in copies if not (space and name.startswith(space))), "")
 
 
-def _sources(repository: Repository, refs: Collection[AgentRef], known: Collection[str], first: str | None) -> set[str]:
-    """The remotes of which refs here are copies: those that are configured, and the one that is asked `first`."""
+def _sources(
+    refs: Collection[AgentRef], known: Collection[str], first: str | None, space: str, is_mirror: Callable[[str], bool]
+) -> set[str]:
+    """The remotes of which refs here are copies: those that are configured, and the one that is asked `first`, whose
+    are below `space`."""
     named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
-    mirrored = {remote for remote in known if refs and _is_mirror(repository, remote)}
-    if first is not None and tracking(repository, first).removeprefix(_COPIES).rstrip("/") in named:
+    mirrored = {remote for remote in known if refs and is_mirror(remote)}
+    if first is not None and space.removeprefix(_COPIES).rstrip("/") in named:
         named.add(first)
     return (named | mirrored) & {*known, first}
 

@@ -61,12 +61,13 @@ def fetch(
     return ref_tip(repository, f"{space}{branch}")
 
 
-def tracking(repository: Repository, remote: str) -> str:
+def tracking(repository: Repository, remote: str, known: Collection[str] | None = None) -> str:
     """Return the prefix of the refs under which `remote`'s branches are kept here.
 
-    A URL that is not configured gets a name of its own, so that its agents are found beside all others.
+    A URL that is not configured gets a name of its own, so that its agents are found beside all others. `known` are the
+    remotes that there are, where that has been asked.
     """
-    if remote in remotes(repository):
+    if remote in (remotes(repository) if known is None else known):
         return f"refs/remotes/{remote}/"
     return f"refs/remotes/url-{hashlib.sha256(os.fsencode(remote)).hexdigest()[:12]}/"
 
