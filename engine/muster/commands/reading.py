@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _OF_FLEETS = ("*.yaml", "*.yml", "*.json", ".musterignore")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """What a command that decides reads: the snapshot, and what was heard of agents.
 
@@ -53,6 +54,11 @@ class Reading:
     base: str | None = None
     heard: Heard | None = None
     state: Path | None = None
+
+    @cached_property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None for none."""
+        return current_branch(self.repository) if self.repository else None
 
     def instant(self, now: datetime) -> "Instant":
         """As of when a reconcile would decide."""
@@ -74,8 +80,7 @@ class Reading:
         from muster.gitio.pulse_memory import Remembered
         from muster.gitio.status import NotToldError, work_tree_changes
 
-        repository, commit, heard = self.repository, self.base, self.heard
-        branch = current_branch(repository) if repository else None
+        repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
         if repository is None or commit is None or heard is None or branch is None:
             return None
         tip = branch_tip(repository, branch)
@@ -89,10 +94,9 @@ class Reading:
 
     def kept(self) -> "State | None":
         """What the last run left of the branch that is checked out; None where nothing is kept."""
-        branch = current_branch(self.repository) if self.repository else None
-        if self.repository is None or branch is None:
+        if self.repository is None or self.branch is None:
             return None
-        return open_state_of(os.environ, self.repository, branch, self.state)
+        return open_state_of(os.environ, self.repository, self.branch, self.state)
 
     def require_heard(self, run: "Run") -> None:
         """Raise RepositoryError where clusters that speak through refs could not be heard.

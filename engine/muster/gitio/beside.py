@@ -57,7 +57,7 @@ def work_tree_snapshot(
     if only is not None:
         gone = {change.path for change in changes if change.new is None}
         listing = Listing.of({*only} - gone, repository.object_format)
-    files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository.git)
+    files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository)
     joined = joined_head(repository)
     below = files if joined is None else BesideDerived(files, repository, joined, only)
     return BesideAgents(below, repository, heard if refs is None else replace(heard, refs=tuple(refs)))

@@ -22,7 +22,6 @@ from muster.gitio.history import History, history_of
 from muster.gitio.ids import object_id
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
-from muster.gitio.process import Git
 from muster.gitio.repository import Repository, open_repository
 from muster.gitio.stored import Stored
 from muster.model.snapshot import Skipped, Snapshot
@@ -55,17 +54,22 @@ class DirectorySnapshot(Snapshot):
     """
 
     def __init__(
-        self, path: Path, environ: Mapping[str, str], listing: Listing | None = None, git: Git | None = None
+        self,
+        path: Path,
+        environ: Mapping[str, str],
+        listing: Listing | None = None,
+        repository: Repository | None = None,
     ) -> None:
         """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory.
 
-        `listing`: what is looked at, where that is known without asking git. `git`: one that is closed already.
+        `listing`: what is looked at, where that is known without asking git. `repository`: where it lies, if that is
+        open already.
         """
         if not path.is_dir():
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
         self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
-        self._git = git or closed_git(path, environ)
+        self._opened, self._git = repository, repository.git if repository else closed_git(path, environ)
         self._objects = Objects(self._git)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
@@ -99,7 +103,7 @@ class DirectorySnapshot(Snapshot):
     def _repository(self) -> Repository | None:
         """The repository whose work tree the directory is."""
         try:
-            repository = open_repository(self._path, self._environ)
+            repository = self._opened or open_repository(self._path, self._environ)
         except RepositoryError:
             return None
         same = repository.worktree is not None and repository.worktree.resolve() == self._path.resolve()

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from muster.gitio.errors import UnreadableError, complaint
@@ -30,12 +31,16 @@ class Stored:
     def __init__(self, git: Git, object_format: str, max_bytes: int) -> None:
         """`git` runs in the snapshot's directory, which may lie deep in the work tree."""
         self._git, self._object_format, self._max_bytes = git, object_format, max_bytes
-        self._prefix = git.output("rev-parse", "--show-prefix").removesuffix(b"\n")
         self._marked: set[bytes] = set()
         self._asking: _Hasher | None = None
         self._writing: _Hasher | None = None
         self._objects: Objects | None = None
         self._store = ""
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        """Where that directory lies in the work tree. Few files have to be asked for by it."""
+        return self._git.output("rev-parse", "--show-prefix").removesuffix(b"\n")
 
     def expect(self, paths: Iterable[bytes]) -> None:
         """Find out which of the paths have attributes by which git would change them."""
