@@ -64,8 +64,8 @@ def signing(repo: Repo, authority: Authority, remote: str | None = None) -> Edit
     )
 
 
-def derived(repo: Repo, name: str) -> Tree:
-    return yaml.safe_load(repo.show(f"derived/certificatesigningrequests/{name}.yaml", "main"))
+def derived(repo: Repo, name: str, branch: str = "main") -> Tree:
+    return yaml.safe_load(repo.show(f"derived/certificatesigningrequests/{name}.yaml", branch))
 
 
 def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
@@ -108,6 +108,40 @@ def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
     here.commit()
     decided(here)
     assert not here.git("ls-files", "derived/certificatesigningrequests/b.yaml")  # who asked takes it away again
+
+
+APART = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {derived: {branch: muster/state}}
+"""
+
+
+@pytest.mark.parametrize("remote", [None, "origin"])
+def test_certificates_go_to_the_branch_that_has_what_is_derived(
+    remote: str | None, authority: Authority, tmp_path: Path
+) -> None:
+    """On the main branch nobody would read them."""
+    seed = new_repository(tmp_path / "seed")
+    seed.commit({"fleet.yaml": APART, "c1.yaml": CLUSTER, "a.yaml": request("a")})
+    origin = clone(seed, tmp_path / "origin.git", "--bare")
+    here = clone(origin, tmp_path / "here")
+    main = here.tip("main")
+
+    def decide() -> None:
+        opened = open_repository(here.path, here.environ)
+        reconcile(opened, lambda: NOW, branch="main", remote=remote, attempts=range(3))
+
+    decide()
+    done = signing(here, authority, remote)
+    assert (done.pushed, done.commit) == (remote is not None, (origin if remote else here).tip("muster/state"))
+    assert (here.tip("main"), origin.tip("main")) == (main, main)
+    branch = f"{remote}/muster/state" if remote else "muster/state"
+    assert derived(here, "a", branch)["status"]["certificate"]
+    decide()
+    assert here.git("rev-parse", branch) == done.commit, "the next run finds it as its own"
+    assert signing(here, authority, remote).commit is None
 
 
 def test_a_request_that_took_the_place_of_the_approved_one_is_not_signed(authority: Authority, tmp_path: Path) -> None:

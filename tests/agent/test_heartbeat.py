@@ -140,6 +140,35 @@ def test_the_whole_way_from_asking_to_a_report(hub: Repo, server: Server, muster
     assert body["status"]["allocatable"] == {"cpu": "3900m"}
 
 
+def test_the_hub_is_read_where_it_puts_what_is_derived(hub: Repo, tmp_path: Path) -> None:
+    person = clone(hub, tmp_path / "person")
+    settings = person.show("fleet.yaml").replace("{name: f}", "{name: f}, spec: {derived: {branch: muster/state}}")
+    accepted = """\
+kind: ManagedCluster
+status:
+  conditions: [{type: HubAcceptedManagedCluster, status: "True"}]
+"""
+
+    def says(branch: str, files: dict[str, str | None]) -> None:
+        person.git("switch", "--quiet", branch)
+        person.commit(files)
+        person.git("push", "--quiet", "origin", branch)
+
+    eyes = Hub(str(hub.path), "main", "edge", git_environ(tmp_path))
+    says("main", {"fleet.yaml": settings})
+    assert not eyes.look().accepted, "there is no such branch yet"
+    person.git("branch", "muster/state")
+    says("muster/state", {"derived/managedclusters/edge.yaml": accepted})
+    assert eyes.look().accepted
+    says("main", {"fleet.yaml": "spec: {derived: {branch: [\n"})
+    assert eyes.look().accepted, "a slip takes nobody out of the fleet"
+    says("muster/state", {"derived/managedclusters/edge.yaml": accepted.replace("True", "False")})
+    assert not eyes.look().accepted
+    says("main", {"fleet.yaml": None, "derived/managedclusters/edge.yaml": accepted})
+    assert eyes.look().accepted
+    eyes.close()
+
+
 def test_the_ref_is_one_root_commit_and_keeps_the_files_of_others(hub: Repo, server: Server) -> None:
     agent = heart(hub, server, Clocks(), View(accepted=True))
     agent.beat()

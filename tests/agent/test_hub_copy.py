@@ -97,3 +97,30 @@ def test_where_that_is_not_to_be_told_everything_is(repo: Repo, how: str, monkey
         repo.commit(_derived("a", 40))
     copy.turn()
     assert _seconds(copy, "a") == [40]
+
+
+_APART = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {derived: {branch: muster/state}}
+"""
+
+
+def test_it_reads_the_branch_that_has_what_is_derived(repo: Repo) -> None:
+    repo.commit({"fleet.yaml": _APART, **_derived("a", 30)})
+    copy = HubCopy(open_repository(repo.path, repo.environ), "main")
+    copy.turn()
+    assert _seconds(copy, "a") == [30], "what that branch begins with"
+    repo.commit_to("refs/heads/muster/state", _derived("a", 40))
+    copy.turn()
+    assert _seconds(copy, "a") == [40]
+    repo.commit({"fleet.yaml": "spec: {derived: {branch: [\n"})
+    copy.turn()
+    assert _seconds(copy, "a") == [40], "a slip takes nobody out of the fleet"
+    repo.commit_to("refs/heads/muster/state", _derived("a", 50))
+    copy.turn()
+    assert _seconds(copy, "a") == [50]
+    repo.commit({"fleet.yaml": None, **_derived("a", 60)})
+    copy.turn()
+    assert _seconds(copy, "a") == [60]

@@ -16,6 +16,7 @@ import pytest
 
 from muster.agent import relay as relay_module
 from muster.agent.heartbeat import Heart
+from muster.agent.hub import view
 from muster.agent.hub_copy import HubCopy
 from muster.agent.relay import Relay
 from muster.agent.relay_access import Tokens
@@ -253,7 +254,9 @@ def test_an_agent_that_hangs_up_is_not_worth_a_word(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("apart", [False, True])
 def test_an_agent_hears_through_the_relay_that_it_is_accepted(
+    apart: bool,
     site: Site,
     tokens: Path,
     tmp_path: Path,
@@ -261,6 +264,9 @@ def test_an_agent_hears_through_the_relay_that_it_is_accepted(
 ) -> None:
     """The whole way: it asks, a person accepts, it beats, the hub hears it."""
     person = Repo(tmp_path / "person", site.hub.environ)
+    if apart:
+        person.commit({"fleet.yaml": SETTINGS.replace("spec: {", "spec: {derived: {branch: muster/state}, ")})
+        person.git("push", "--quiet", "origin", "main")
     present = datetime.now(UTC).replace(microsecond=0)
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)
@@ -270,6 +276,7 @@ def test_an_agent_hears_through_the_relay_that_it_is_accepted(
         assert muster("accept", "--repo", person.path, "--push", "--clusters", "edge-h")[0] == exits.FINE
         assert muster("reconcile", "--repo", person.path, "--push", "--now", format_time(present))[0] == exits.FINE
         site.relay.follow()
+        assert view(str(site.repo.path), "main", "edge-h", site.repo.environ).accepted, "an agent that has git"
         until = time.monotonic() + 60
         while not ref.view().accepted:  # the server looks at the branch now and then
             assert time.monotonic() < until

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from muster.acts.editing import Edited
 from muster.acts.landing import find_tips, land
+from muster.acts.landing_apart import find_apart, land_apart, seen_from
 from muster.answers.listening import WRITER, Ears, hear_at
 from muster.engine.checking import check_snapshot
 from muster.fleet.approvals import CERTIFICATE, DECIDED, denied, is_approved, issued, request_digest
@@ -22,8 +23,8 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
 from muster.gitio.errors import RepositoryError
 from muster.gitio.importing import build_commit
-from muster.gitio.open import open_commit
 from muster.gitio.repository import Repository
+from muster.gitio.snapshot import CommitSnapshot
 from muster.identity.authority import Approved, Authority
 from muster.identity.errors import IdentityError
 from muster.model.kinds import CSR
@@ -45,14 +46,17 @@ def sign(
     repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
     attempts: Iterable[int], ears: Ears = WRITER,
 ) -> Edited:  # fmt: skip
-    """Sign what stands approved on the branch's head and commit the certificates; with a remote, push them there.
+    """Sign what stands approved on the branch's head and commit the certificates to where what is derived lies; with a
+    remote, push them there.
 
     RepositoryError as `reconcile` does.
     """
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
-        heard = hear_at(repository, tips.base, ears, first=remote)
-        with open_commit(repository, tips.base, heard) as snapshot:
+        apart = find_apart(repository, tips)
+        seen = seen_from(repository, tips, apart)
+        heard = hear_at(repository, seen, ears, first=remote)
+        with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
             fleet = check_snapshot(snapshot)
             draft = _signed(fleet, authority, now())
         if not draft.files:
@@ -60,8 +64,9 @@ def sign(
         number = len(draft.told)
         subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
         skip = " [skip ci]" if fleet.settings.skip_ci else ""
-        commit = build_commit(repository, draft.files, "\n".join((f"{subject}{skip}", "", *draft.told, "")), tips.base)
-        landed = land(repository, tips, commit)
+        message = "\n".join((f"{subject}{skip}", "", *draft.told, ""))
+        commit = build_commit(repository, draft.files, message, apart.base if apart else tips.base)
+        landed = land_apart(repository, tips, apart, commit) if apart else land(repository, tips, commit)
         if landed is not None:
             return Edited(
                 commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed

@@ -1,5 +1,6 @@
 """What the hub has decided of a cluster, as its agent reads it: one file of the branch that muster reconciles, and one
-for each request for a certificate whose answer is waited for.
+for each request for a certificate whose answer is waited for; or of the branch that has what is derived, where
+`fleet.yaml` names one.
 
 Looked at before each renewal, so it is cheap: the remote is asked where the branch points, and only where that moved,
 the newest commit is fetched; where the server allows it none of its files but those. What was fetched before is kept
@@ -15,6 +16,7 @@ from typing import Final
 
 from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.leases import DURATION, LEASE_SECONDS
+from muster.gitio.apart import derived_branch
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
 from muster.gitio.repository import Repository
@@ -61,7 +63,9 @@ class Hub:
     environ: Mapping[str, str] = field(repr=False)
     limit_seconds: float = 30.0
     requests: Callable[[], Collection[str]] = tuple
-    _tip: str | None = None
+    _tip: str | None = None  # of the branch that is reconciled
+    _apart: str = ""  # the branch that has what is derived, where that is another
+    _read: str | None = None  # the commit of which the view is
     _view: View = field(default_factory=View)
     _scratch: Repository | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -82,7 +86,7 @@ class Hub:
     def close(self) -> None:
         """Remove the temporary repository. Looking again makes another."""
         self._stack.close()
-        self._scratch, self._tip, self._fetches = None, None, 0
+        self._scratch, self._tip, self._read, self._fetches = None, None, None, 0
 
     def _looked(self) -> View:
         if self._fetches >= _FETCHES:
@@ -94,18 +98,29 @@ class Hub:
                 )
             )
             self._scratch.git.output("remote", "add", "hub", self.remote)
-        ref = f"refs/heads/{self.branch}"
-        tip = remote_tip(self._scratch, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds)
+        scratch = self._scratch
+        tip = self._asked(scratch, self.branch)
         if tip is None:
             raise RepositoryError(f"the hub has no branch {self.branch}", "give the branch that muster reconciles")
         if tip != self._tip:
-            self._fetches += 1
-            self._view = self._fetched(self._scratch, ref)
+            self._apart = derived_branch(scratch, self._fetched(scratch, self.branch), self._apart)
             self._tip = tip
+        apart = self._asked(scratch, self._apart) if self._apart else None
+        if (apart or tip) != self._read:
+            self._view = self._view_at(scratch, self._fetched(scratch, self._apart) if apart else tip)
+            self._read = apart or tip
         return self._view
 
-    def _fetched(self, scratch: Repository, ref: str) -> View:
-        tip = fetch_ref(scratch, remote="hub", ref=ref, limit_seconds=self.limit_seconds, shallow=True)
+    def _asked(self, scratch: Repository, branch: str) -> str | None:
+        return remote_tip(scratch, remote=self.remote, ref=f"refs/heads/{branch}", limit_seconds=self.limit_seconds)
+
+    def _fetched(self, scratch: Repository, branch: str) -> str:
+        self._fetches += 1
+        return fetch_ref(
+            scratch, remote="hub", ref=f"refs/heads/{branch}", limit_seconds=self.limit_seconds, shallow=True
+        )
+
+    def _view_at(self, scratch: Repository, tip: str) -> View:
         body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
         bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
         return replace(

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from muster.agent.hub import View, answer_of, read_body, view_of
+from muster.gitio.apart import derived_branch
 from muster.gitio.changes import changed_paths
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.objects import Objects
@@ -25,11 +26,14 @@ _MOST_CHANGES: Final = 1000
 
 @dataclass
 class HubCopy:
-    """The branch in a repository here. Safe to ask from many threads."""
+    """The branch in a repository here, and that which has what is derived, where `fleet.yaml` names one. Safe to ask
+    from many threads."""
 
     repository: Repository
     branch: str
-    _tip: str = ""
+    _people: str = ""  # where the branch pointed at the last turn
+    _apart: str = ""  # the other one
+    _tip: str = ""  # the commit that has what is derived
     _views: dict[str, View] = field(default_factory=dict)
     _issued: Mapping[str, Sequence["Issued"]] | None = None
     _lock: Lock = field(default_factory=Lock)
@@ -37,7 +41,10 @@ class HubCopy:
 
     def turn(self) -> None:
         """Look where the branch points now; what was read of an object that is another there is forgotten."""
-        tip = branch_tip(self.repository, self.branch) or ""
+        people = branch_tip(self.repository, self.branch) or ""
+        if people and people != self._people:
+            self._people, self._apart = people, derived_branch(self.repository, people, self._apart)
+        tip = (branch_tip(self.repository, self._apart) if self._apart else None) or people
         if tip == self._tip:
             return
         changed = self._changed(tip)

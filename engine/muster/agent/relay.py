@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Final
 
 from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.apart import derived_branch
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.ids import object_id, tree_id
 from muster.gitio.importing import build_changed, placed, removed, written
@@ -76,10 +77,13 @@ class Relay:
         return f"refs/heads/{RELAYS}{self.name}"
 
     def follow(self) -> None:
-        """Bring the hub's branch here. RepositoryError where that is not to be had."""
-        tip = fetch(self.repository, remote=self.remote, branch=self.branch, limit_seconds=self.limit_seconds)
-        if tip is not None and tip != ref_tip(self.repository, f"refs/heads/{self.branch}"):
-            self.repository.git.output("update-ref", f"refs/heads/{self.branch}", tip)
+        """Bring the hub's branch here, and that which has what is derived, where that is another. RepositoryError where
+        the hub is not to be had."""
+        tip = self._follow(self.branch)
+        apart = derived_branch(self.repository, tip) if tip else ""
+        ref = f"refs/heads/{apart}"
+        if apart and remote_tip(self.repository, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds):
+            self._follow(apart)
 
     def look(self, cluster: str) -> Standing:
         """What is known of a cluster that speaks over HTTP; the `commit` is a name of it."""
@@ -126,6 +130,12 @@ class Relay:
             if id_:
                 sent[cluster] = id_
         return len(changes)
+
+    def _follow(self, branch: str) -> str | None:
+        tip = fetch(self.repository, remote=self.remote, branch=branch, limit_seconds=self.limit_seconds)
+        if tip is not None and tip != ref_tip(self.repository, f"refs/heads/{branch}"):
+            self.repository.git.output("update-ref", f"refs/heads/{branch}", tip)
+        return tip
 
     def _require_its_own(self, files: Mapping[str, bytes]) -> None:
         """A commit that comes along is of these files: its signature would be refused at the hub, and nobody told."""

@@ -30,8 +30,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _ROOT: Final = FOLDER.rstrip("/").encode()
 
 
-def derived_branch(repository: Repository, commit: str) -> str:
-    """Return the branch that holds what is derived of a commit; empty where that is the commit's own."""
+def derived_branch(repository: Repository, commit: str, known: str = "") -> str:
+    """Return the branch that holds what is derived of a commit; empty where that is the commit's own. `known` is what
+    counts where no Fleet can be read in what there is of the history."""
     content = blob_at(repository, commit, FLEET_FILE)
     if content is None:
         return ""
@@ -40,7 +41,7 @@ def derived_branch(repository: Repository, commit: str) -> str:
         listing = repository.git.output("log", f"-n{_MOST_VERSIONS}", "--format=%H", commit, "--", FLEET_FILE)
         versions = (blob_at(repository, version, FLEET_FILE) for version in listing.decode().split())
         settings = (_setting(version) for version in versions if version is not None)
-        found = next((one for one in settings if one is not None), "")
+        found = next((one for one in settings if one is not None), known)
     return found
 
 
