@@ -114,7 +114,7 @@ THROUGH = {
         "e2e/test_signed_reports.py": "identity",
         "e2e/test_hearing.py": "hearing",
         "scenarios/test_scenarios.py": (  # fleets at a few instants, and what is derived: YAML tables
-            "add_ons conditions doubt durations finalizing generations grounds incarnations registration remedies "
+            "add_ons conditions durations finalizing generations grounds incarnations registration remedies "
             "removal requests taint_keys taint_policies taints traffic wishes/latches wishes/taints"
         ),
     },
