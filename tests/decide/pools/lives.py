@@ -38,7 +38,8 @@ class Machine:
 
 
 class Life:
-    """One fleet: its files, its machines, and what was true at the last instant."""
+    """One fleet: its files, its machines, and what was true at the last instant. `unclaimed` counts the clusters that
+    went although nobody had marked them, since their claims had ended."""
 
     def __init__(self, seed: int, *, pools: int = 4) -> None:
         self.seed, self.random, self.now = seed, random.Random(seed), START
@@ -47,7 +48,7 @@ class Life:
         self.pools: dict[str, dict[str, Tree]] = {}
         self.people: dict[str, Tree] = {}
         self.horizon: datetime | None = None
-        self.made = self.instants = 0
+        self.made = self.instants = self.unclaimed = 0
         self.sizes: dict[str, int] = {}
         self._fleet()
         for number in range(pools):
@@ -381,6 +382,7 @@ class Life:
         said = dig(self.people.get(name), "annotations", f"{_ANNOTATION}remove-cluster-from-pool")
         if not claim or said == "true":
             return
+        self.unclaimed += 1
         path = f"claims/{claim.partition('-')[2]}.yaml"
         ended = dig(dict(self.derived("clusterclaims")).get(claim), "metadata", "deletionTimestamp")
         asked = "deletionTimestamp" in self.files.get(path, "")

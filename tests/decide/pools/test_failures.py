@@ -273,4 +273,5 @@ def test_a_protected_cluster_is_not_deleted(play: Play, why: str) -> None:
     assert ("MUS264" in codes) == (why != "excess")
     protect(play, "ci-1", "false")
     assert "MUS264" not in [found.code for found in play.settle("07:10").findings]
+    assert "ci-1" in deleted(play), "it is the protection that kept it"
     assert "ci-1" in deleted(play)
