@@ -39,6 +39,8 @@ def remotes(repository: Repository) -> tuple[str, ...]:
 
 def in_order(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
     """Return remotes, those first that most likely have what is asked for: that which the branch follows, `origin`."""
+    if len(known) < 2:
+        return list(known)
     branch = current_branch(repository)
     followed = upstream(repository, branch, known) if branch else None
     first = [*([followed.remote] if followed else []), "origin", *sorted(likely), *sorted(known)]

@@ -14,7 +14,7 @@ from typing import Final
 from muster.gitio.entries import Entry, choose
 from muster.gitio.errors import RepositoryError
 from muster.gitio.objects import Objects
-from muster.gitio.repository import LOG, Repository, is_ancestor, ref_tip
+from muster.gitio.repository import LOG, Repository, has_derived, is_ancestor, ref_tip
 from muster.gitio.trees import list_tree
 from muster.gitio.versions import Versions
 from muster.model.source import SourceFile
@@ -117,7 +117,7 @@ class History:
     @cached_property
     def _ran(self) -> bool:
         """Whether anything was ever derived."""
-        return ref_tip(self._repository, f"{self._head}:{_DERIVED}") is not None
+        return has_derived(self._repository, self._head)
 
     @cached_property
     def _since(self) -> Versions | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from muster.gitio.repository import LOG, Repository, lines_at, ref_tip
+from muster.gitio.repository import LOG, Repository, has_derived, lines_at
 from muster.model.times import try_time
 
 TRAILER: Final = "Muster-Now"
@@ -30,7 +30,7 @@ class LastRun:
 
 def last_run(repository: Repository, commit: str) -> LastRun | None:
     """Return the last run in a commit's history; None where nothing has been derived yet."""
-    if ref_tip(repository, f"{commit}:derived") is None:
+    if not has_derived(repository, commit):
         return None
     return next(_runs(repository, commit, _MOST), None) or _latest_transition(repository, commit)
 

@@ -152,6 +152,11 @@ def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
     return None if done.status else done.stdout
 
 
+def has_derived(repository: Repository, commit: str) -> bool:
+    """Tell whether anything is derived in a commit."""
+    return repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit).status == 0
+
+
 def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
     """Return the lines of a commit's files that an extended regular expression fits."""
     plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
