@@ -495,13 +495,7 @@ class Living:
             self.repo.commit({f"{folder}/lease.yaml": lease(name, self.now), f"{folder}/observed.yaml": text})
 
     def _push(self, name: str, files: dict[str, str]) -> None:
-        tree = "".join(
-            f"100644 blob {self.repo.git('hash-object', '-w', '--stdin', stdin=text.encode())}\t{path}\n"
-            for path, text in sorted(files.items())
-        )
-        made = self.repo.git("mktree", stdin=tree.encode())
-        commit = self.repo.git("commit-tree", made, "-m", "beat")
-        self.repo.git("update-ref", f"refs/heads/agents/{name}", commit)
+        self.repo.commit_to(f"refs/heads/agents/{name}", files)
 
 
 def told(settled: Settled) -> dict[str, object]:
