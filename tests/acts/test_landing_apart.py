@@ -204,3 +204,12 @@ class TestTheSwitch:
         muster(repo, "reconcile", "--now", at(1))
         assert "derived" not in {path.split("/")[0] for path in repo.paths("main")}
         assert FILE in repo.paths(BRANCH)
+
+
+def test_a_pushed_edit_goes_by_what_is_derived_by_now(repo: Repo, muster: Muster, tmp_path: Path) -> None:
+    """It fetches people's files; what is derived of them would be from before otherwise."""
+    origin = clone(repo, tmp_path / "origin.git", "--bare")
+    engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+    assert muster(engine, "reconcile", "--push", "--now", at(0))[0] == exits.FINE
+    assert muster(person, "deny", "--clusters", "a", "--push")[0] == exits.FINE
+    assert person.tip(f"origin/{BRANCH}") == origin.tip(BRANCH)

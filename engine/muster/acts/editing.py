@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from muster.acts.landing import find_tips, land
+from muster.acts.landing_apart import find_apart
 from muster.answers.listening import READER, hear_at
 from muster.answers.schema_store import FOLDER, modeline, schema_of
 from muster.engine.checking import check_snapshot
@@ -152,6 +153,8 @@ def commit_edit(
     """
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
+        if remote is not None:
+            find_apart(repository, tips)  # brings what is derived as well, where that lies on another branch
         # What agents ask for is in their refs: a proposal that is not here could not be accepted.
         heard = hear_at(repository, seen(repository, tips.base), READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:

@@ -23,6 +23,7 @@ from muster.fleet.places import finding_at
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
+from muster.model.source import Part
 from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which,
@@ -58,6 +59,18 @@ def request_digest(obj: Object) -> str:
     return digest_of({"spec": spec, "labels": {name: obj.labels.get(name) for name in _NAMING}})
 
 
+def is_word(part: Part) -> bool:
+    """Whether a part is a person's word about the very request that it names by its digest, as `muster accept` says it.
+
+    Without the request it is no mistake: that lies on its agent's branch, and goes when its certificate is replaced.
+    """
+    return part.id.kind == CSR.name and not part.source.ref and isinstance(_meant(part), str)
+
+
+def _meant(part: Part) -> Tree:
+    return dig(part.body, "metadata", "annotations", MEANT)
+
+
 def word_of(obj: Object, before: Tree) -> Word | None:
     """What people say of a request, and of which: of the one that stood there when they first said so."""
     conditions = by_type(c for part in obj.parts for c in mappings_at(part.body, "status", "conditions"))
@@ -65,7 +78,7 @@ def word_of(obj: Object, before: Tree) -> Word | None:
     if not said:
         return None
     for part in obj.parts:
-        if not part.source.ref and isinstance(meant := dig(part.body, "metadata", "annotations", MEANT), str):
+        if not part.source.ref and isinstance(meant := _meant(part), str):
             return Word(digest_of(said), meant)
     digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
     same = known.get("said") == digest and isinstance(known.get("request"), str)

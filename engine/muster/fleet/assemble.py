@@ -13,7 +13,7 @@ from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_left_alone, removed_before, with_automatic_acceptance
 from muster.fleet.adoption import with_adopted
 from muster.fleet.agents import admitted
-from muster.fleet.approvals import with_bound_decisions
+from muster.fleet.approvals import is_word, with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.files import read
@@ -122,7 +122,8 @@ class _Joining:
             return
         if id_ not in self.declared and id_ not in self.broken:
             if id_ not in self.kept:
-                self.findings.append(agent_messages.undeclared(parts[0]))
+                if not all(map(is_word, parts)):
+                    self.findings.append(agent_messages.undeclared(parts[0]))
                 self.undeclared.add(id_)
                 return
             self.broken.add(id_)  # its agent is heard all the same
