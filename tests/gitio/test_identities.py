@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agent.relay import Relay
 from muster.gitio.agents import AgentRef, agent_refs
@@ -44,9 +45,9 @@ class Hub:
     def repository(self) -> Repository:
         return open_repository(self.repo.path, self.repo.environ)
 
-    def agent(self, name: str, cluster: str = "c1", begin: datetime = NOW) -> Request:
-        """An agent whose certificate stands, for an hour."""
-        request = new_request(cluster)
+    def agent(self, name: str, cluster: str = "c1", begin: datetime = NOW, user: str = "") -> Request:
+        """An agent whose certificate stands, for an hour; of a `user` that there is already, a further one."""
+        request = new_request(cluster, user)
         pem = self.authority.sign(Approved(request.pem, request.user, [], ["client auth"]), begin)
         body = {"kind": "CertificateSigningRequest", "status": {"certificate": base64.b64encode(pem).decode()}}
         self.issued[f"derived/certificatesigningrequests/{name}.yaml"] = yaml.safe_dump(body, width=10**6)
@@ -130,6 +131,34 @@ def test_a_certificate_vouches_within_its_life_and_what_it_vouched_for_stays(hub
     assert hub.read()[1].reason == "CertificateExpired"
     hub.push(agent, "ahead", NOW + timedelta(minutes=20))
     assert hub.read()[1].reason == "DatedAhead"
+
+
+def test_the_key_of_a_certificate_that_ended_says_nothing_more_though_the_agent_has_another_one(hub: Hub) -> None:
+    """Both stand, and for a while both were good: whoever has the old key dates what he says into that while."""
+    agent = hub.agent("a")
+    renewed = hub.agent("b", begin=NOW + timedelta(minutes=40), user=agent.user)
+    received = hub.push(agent, "one")
+    assert hub.read()[0] == received
+    both, late = NOW + timedelta(minutes=50), NOW + timedelta(minutes=70)
+    hub.push(agent, "stolen", both)
+    commit, behind = hub.read(late)
+    assert (commit, behind.user, behind.reason) == (received, agent.user, "CertificateExpired")
+    for dated in (both, late):
+        good = hub.push(renewed, f"at {dated}", dated)
+        assert hub.read(late) == (good, Identity(agent.user))
+    hub.push(renewed, "before it began", NOW + timedelta(minutes=30))
+    assert hub.read(late)[1].reason == "CertificateExpired"
+
+
+def test_what_stands_as_a_certificate_and_is_none_vouches_for_nobody(hub: Hub) -> None:
+    agent = hub.agent("a")
+    for number, said in enumerate(
+        ("AAAA", "AAA", base64.b64encode(hub.authority.certificate.public_bytes(Encoding.PEM)).decode())
+    ):
+        body = {"kind": "CertificateSigningRequest", "status": {"certificate": said}}
+        hub.issued[f"derived/certificatesigningrequests/{number}.yaml"] = yaml.safe_dump(body)
+    good = hub.push(agent, "one")
+    assert hub.read() == (good, Identity(agent.user))
 
 
 def test_what_was_signed_with_a_revoked_certificate_does_not_count_any_more(hub: Hub) -> None:

@@ -96,12 +96,14 @@ def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["I
 def _judged(
     ref: AgentRef, before: str, texts: Mapping[str, bytes], issued: Sequence["Issued"], present: datetime
 ) -> AgentRef:
-    user, reason, doubt = _whose(texts.get(ref.commit, b""), issued)
+    text = texts.get(ref.commit, b"")
+    user, reason, doubt = _whose(text, issued)
     if user and ref.commit == before:
         return replace(ref, identity=Identity(user))  # it was received in time
-    dated, received = _date(texts.get(ref.commit, b"")), _date(texts.get(before, b""))
+    dated, received = _date(text), _date(texts.get(before, b""))
     if user and dated is not None:
-        end = max(one.end for one in issued if one.user == user and one.begin <= dated <= one.end)
+        # Of this key: an agent that has another certificate by now signs with the key of that.
+        end = max(one.end for one in issued if one.key == _key(text) and one.begin <= dated <= one.end)
         if dated > present + _SKEW:
             reason, doubt = "DatedAhead", "its newest commit is dated ahead"
         elif end <= present:
