@@ -127,6 +127,10 @@ def test_accepting_a_cluster_approves_the_request_that_was_seen_and_no_other(
     muster("accept", "--clusters", "a", "--repo", repo.path)
     assert approved(repo, muster) == "MusterAccept"
     assert muster("accept", "--clusters", "a", "--repo", repo.path)[1].startswith("nothing to do")
+    muster("deny", "--clusters", "a", "--repo", repo.path)
+    assert approved(repo, muster) is None
+    assert muster("validate", "--repo", repo.path) == (0, "2 objects, no findings\n", ""), "who denies it has said all"
+    muster("accept", "--clusters", "a", "--repo", repo.path)
     beat(repo)
     code, out, _ = muster("validate", "--repo", repo.path, "--rev", "HEAD")
     assert (code, out) == (0, "1 object, no findings\n"), "the request went, the word about it is only idle"

@@ -130,7 +130,8 @@ def with_bound_decisions(
             findings.append(_other_request(obj))
         elif denied(objects, previous, cluster) and _says(obj, "Approved"):
             kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
-            findings.append(_denied_cluster(obj, cluster))
+            if not any(map(is_word, obj.parts)):  # `muster accept` said it, so that the cluster was denied came later
+                findings.append(_denied_cluster(obj, cluster))
     return kept, known, findings
 
 
@@ -158,5 +159,5 @@ def _other_request(obj: Object) -> Finding:
 
 def _denied_cluster(obj: Object, cluster: str) -> Finding:
     message = f"{obj.id} is approved, but cluster {cluster!r} was denied, so it is not"
-    hint = f"accept the cluster (muster accept {cluster}), or remove the approval"
+    hint = f"accept the cluster (muster accept --clusters {cluster}), or remove the approval"
     return finding_at(obj, ("status", "conditions"), "MUS242", message, hint)
