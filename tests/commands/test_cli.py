@@ -26,6 +26,14 @@ def test_every_verb_has_help(verb: str, muster: Run) -> None:
         (("reconcil",), "did you mean 'reconcile'?"),
         (("get", "managedclustres"), "did you mean 'managedclusters'?"),
         (("get", "managedcluster/nope"), "there is no managedcluster/nope"),
+        (("get", "cluster", "shop"), "there is no cluster/shop. did you mean 'shop-1'?"),
+        (("describe", "cluster/shop"), "did you mean 'shop-1'?"),
+        (("explain", "cluster/shop"), "did you mean 'shop-1'?"),
+        (("explain", "shop-1"), "an object is named by its kind, too, as in cluster/NAME"),
+        (("explain", "mus999"), "no finding has the code mus999"),
+        (("plan", "--report", "cluster/shop", "Ready=False"), "there is no cluster/shop. did you mean 'shop-1'?"),
+        (("history", "cluster/shop"), "nothing was ever derived of cluster/shop. did you mean 'shop-1'?"),
+        (("get", "stes"), "did you mean 'sets'?"),
         (("plan", "--now", "yesterday"), "2026-01-01T00:00:00Z"),
         (("plan", "--rev", "HEAD", "--worktree"), "exclude each other"),
         (("plan", "-o", "xml"), "'xml' is not one of"),
@@ -33,7 +41,7 @@ def test_every_verb_has_help(verb: str, muster: Run) -> None:
     ],
 )
 def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, tmp_path: Path, muster: Run) -> None:
-    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    repo = fleet(tmp_path / "fleet", **{"shop-1": "2026-01-01T00:00:00Z"})
     where = () if arguments == ("reconcil",) else ("--repo", str(repo.path))
     code, _, err = muster(*arguments, *where)
     assert code == exits.USAGE

@@ -23,7 +23,7 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     transitions = [one for one in _transitions(id_, versions) if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(condition, versions, until), since)) if condition else ()
-    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins)
+    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
 
 
 def _in_order(versions: list[Version]) -> list[Version]:

@@ -19,9 +19,11 @@ _WIDTH: Final = 100
 def page_of(target: str) -> str | None:
     """Return the page of a finding's code, or of `KIND.FIELD`; None where `target` is neither.
 
-    Raises UnknownKind where a kind has no such field.
+    Raises UnknownKind where a kind has no such field, and no finding the code.
     """
-    if _CODE.fullmatch(target) and (code := CODES.get(target.upper())) is not None:
+    if _CODE.fullmatch(target):
+        if (code := CODES.get(target.upper())) is None:
+            raise UnknownKind(f"no finding has the code {target}")
         return f"{code.name} ({code.severity.value}): {code.title}\n\n{fill(code.explanation, _WIDTH)}\n"
     word, _, path = target.partition(".")
     if "/" in target or not path or path.endswith(".io"):

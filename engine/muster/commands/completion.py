@@ -69,6 +69,15 @@ def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
     return sorted(name for name in found if name and name.startswith(incomplete))
 
 
+def no_such(target: str, told: str = "there is no") -> click.UsageError:
+    """That there is no object `KIND/[NAMESPACE/]NAME`, with the nearest name that there is."""
+    from muster.model.names import did_you_mean
+
+    word, _, name = target.partition("/")
+    hint = did_you_mean(name, _names(click.get_current_context(), word))
+    return click.UsageError(f"{told} {target}. {hint}".strip())
+
+
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """The codes of findings."""
     from muster.model.codes import CODES

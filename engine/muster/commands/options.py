@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from muster.commands.completion import no_such
 from muster.model.times import parse_time, try_duration
 from muster.model.tree import Tree
 
@@ -263,9 +264,9 @@ def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> 
     """The object of a run that `target` names. click.UsageError where there is none, or more than one."""
     named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
     if len(named) != 1:
-        raise click.UsageError(
-            f"{target} is one of {', '.join(map(str, named))}: name one." if named else f"there is no {target}."
-        )
+        if not named:
+            raise no_such(target)
+        raise click.UsageError(f"{target} is one of {', '.join(map(str, named))}: name one.")
     return named[0]
 
 
@@ -325,5 +326,5 @@ def selected(run: "Run", target: str | None) -> list[Tree]:
     with usage_errors(UnknownKind):
         found = select(run, target)
     if target and "/" in target and not found:
-        raise click.UsageError(f"there is no {target}")
+        raise no_such(target)
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from muster.commands import options
+from muster.commands.completion import no_such
 from muster.commands.options import FILE_THERE
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _one(supposition: "Supposition", target: str) -> "ObjectId":
     is_named = options.one_object(target)
     named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
     if len(named) != 1:
-        raise click.UsageError(f"there is no {target}." if not named else f"{target} is more than one object.")
+        raise click.UsageError(f"{target} is more than one object.") if named else no_such(target)
     return named[0]
 
 

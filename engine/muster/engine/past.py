@@ -34,7 +34,7 @@ class Stay:
 class ObjectHistory:
     """The transitions of an object in a window of time, and its stays, both oldest first. `condition` is the type that
     the stays are of, empty for kinds that no condition judges as a whole. `begins`: this clone has no history from
-    before that instant; None where it has all."""
+    before that instant; None where it has all. `known`: whether anything was derived of it until then."""
 
     object: ObjectId
     since: datetime
@@ -43,6 +43,7 @@ class ObjectHistory:
     condition: str
     stays: tuple[Stay, ...]
     begins: datetime | None = None
+    known: bool = True
 
     @property
     def spans(self) -> dict[str, timedelta]:

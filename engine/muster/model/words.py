@@ -18,7 +18,7 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("report", "reports"), ("AdapterReport",)),
     **dict.fromkeys(("csr", "csrs"), ("CertificateSigningRequest",)),
     **dict.fromkeys(("mcl", "mcls"), ("ManagedCluster",)),
-    **dict.fromkeys(("mclset", "mclsets"), ("ManagedClusterSet",)),
+    **dict.fromkeys(("set", "sets", "clusterset", "clustersets", "mclset", "mclsets"), ("ManagedClusterSet",)),
     **dict.fromkeys(("mclsetbinding", "mclsetbindings"), ("ManagedClusterSetBinding",)),
     **dict.fromkeys(("mca", "mcas"), ("ManagedClusterAddOn",)),
     **dict.fromkeys(("budget", "budgets"), ("DisruptionBudget",)),
@@ -48,6 +48,7 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     elif names := _SHORT.get(word):
         found = tuple(kind for kind in ALL if kind.name in names)
     if not found:
-        hint = did_you_mean(word, (name for kind in ALL for name in (kind.plural, kind.name.casefold())))
+        known = {*words(), *(kind.name.casefold() for kind in ALL)}
+        hint = did_you_mean(word, known) or "an object is named by its kind, too, as in cluster/NAME"
         raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())
     return found
