@@ -24,6 +24,8 @@ from muster.engine.state import State, open_state
 from muster.engine.warm import answer
 from tests.support.living import Living, told
 
+BUDGET = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
+
 
 def live(living: Living, state: State, steps: int) -> Counter[str]:
     """Let a fleet live, and compare what each run makes of it, from what the last one left and from nothing."""
@@ -144,6 +146,34 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
         held.append(sum(one.wait is not None and not one.wait.approved for one in found.settled.last.fleet.held))
     assert max(held) > held[-1] > 0, held
     assert looked_at[2].endswith("wide"), looked_at
+
+
+@pytest.mark.parametrize("domain", ["", "region"])
+def test_of_an_outage_from_which_clusters_come_back_one_by_one(tmp_path: Path, domain: str) -> None:
+    """What a budget holds on the others is looked at again when it begins to hold, cools down and lets go: not with
+    each of them, when nothing about it is new but how many are disrupted."""
+    living, state, looked_at = Living.small(tmp_path / "fleet", 4, 12), state_in(tmp_path), list[int]()
+    spec = f'{{maxDisrupted: 25%, ignoreUpTo: 0, cooldown: 1m, domainLabel: "{domain}"}}'
+    living.put("budget.yaml", f"{BUDGET}spec: {spec}\n")
+    for hours in (0, 0, 1, 0, 0):
+        living.now += timedelta(hours=hours)
+        dark = same(living, state, "all are silent")
+    assert len(dark.settled.last.held) == len(living.names)
+    reasons = {held["reason"] for held in dark.settled.last.held}
+    for name in living.names:
+        living.now += timedelta(seconds=10)
+        living.speaks(name)
+        found = same(living, state, f"{name} is back")
+        reasons |= {held["reason"] for held in found.settled.last.held}
+        assert "whole fleet" not in found.looked_at
+        looked_at.append(int(found.looked_at.split()[0]))
+    assert len(reasons) > len(looked_at) // 2, "how many are disrupted is told anew"
+    few = 4  # the one that is back, the one before, of which something was written, and two that are no cluster's
+    assert sum(number <= few for number in looked_at) >= len(looked_at) - 3 * (2 if domain else 1), looked_at
+    for _ in range(3):
+        living.now += timedelta(minutes=1)
+        found = same(living, state, "it cools down")
+    assert not found.settled.last.held
 
 
 class TestState:

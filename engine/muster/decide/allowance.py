@@ -8,10 +8,10 @@ Fleet's status; every stage that would cause a new effect asks here:
 Conditions are never held: they tell the truth. What stands already is not asked for again, and recovery is free.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from muster.decide.approval import Approvals
 from muster.decide.population import headline, in_service, sound_override
@@ -59,6 +59,12 @@ class Holding:
         """Why what it holds is held."""
         return Because(str(self.budget.id), (Input(("spec", "maxDisrupted"), self.budget.id),), self.text)
 
+    def terms(self, now: datetime) -> Tree:
+        """What clusters are answered by: everything about it but how many of them are disrupted."""
+        override = self.budget.override
+        until = None if self.until is None else format_time(self.until)
+        return [str(self.budget.id), self.domain, until, override is not None and override.covers(now)]
+
     def entry(self) -> Tree:
         """The holding as it stands in the Fleet's derived part."""
         entry: Tree = {"budget": self.budget.id.name}
@@ -91,6 +97,10 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
             )
         )  # fmt: skip
     return tuple(found)
+
+
+#: A budget, and the domain of it in which it counts; empty for all of its clusters together.
+Place: TypeAlias = tuple[str, str]
 
 
 class Usage(NamedTuple):
@@ -136,6 +146,30 @@ class Allowance:
             return None
         because = holding.because
         return Held(cluster, effect, holding.text, because, holding.until, wait)
+
+    @property
+    def terms(self) -> list[Tree]:
+        """What every cluster is answered by. While these are the same, so is each answer, in other words at the most
+        (`in_words_of_now`): a cluster more or less that is disrupted is not everybody's concern."""
+        return [holding.terms(self.now) for holding in self.holding]
+
+    def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
+        """Where other terms hold than at an earlier run."""
+        terms, known = self.terms, list(before)
+        differing = (*(one for one in terms if one not in known), *(one for one in known if one not in terms))
+        return frozenset((one[0], one[1]) for one in differing)
+
+    def concerned(self, view: View, cluster: ObjectId, changed: Collection[Place]) -> bool:
+        """Whether a cluster, which is there, counts where terms have changed."""
+        obj = view.objects[cluster]
+        return any((str(budget.id), budget.domain(obj)) in changed for budget in self.budgets)
+
+    def in_words_of_now(self, view: View, held: Held) -> Held:
+        """What an earlier run held by terms that are the same, with what is to be said of it now."""
+        holding = self._holding(view, held.object)
+        if holding is None or held.because.rule != str(holding.budget.id):
+            return held  # it waits for a person
+        return replace(held, reason=holding.text, because=holding.because)
 
     def freezes(self, view: View, cluster: ObjectId) -> bool:
         """Whether the effects on a cluster stay exactly as they are: its budget holds, and nothing is heard of it.

@@ -77,7 +77,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "published": published_entries(question.remembered.memory),
         "lease floor": run.context.lease_floor,
         "settings": run.fleet.settings.spec,
-        "holds": bool(run.context.allowance.holding),
+        "holds": run.context.allowance.terms,
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.allowance.usage],

@@ -1,11 +1,12 @@
 """A part of a fleet, decided, and whether it does: whether nobody else sees anything new of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC
 from typing import Final
 
 from muster.check.validate import validate
+from muster.decide.allowance import EVERYTHING
 from muster.engine.answer import Answer, facts_of, require_record
 from muster.engine.checking import is_fleet_broken
 from muster.engine.evaluate import decide
@@ -22,6 +23,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import hear
 from muster.fleet.settings import Settings
+from muster.model.decision import Held
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ALL, CLUSTERS, Kind, is_cluster
@@ -87,7 +89,14 @@ class DecidedPart(Part[Question]):
             witness=None if files else self.question.witness,  # of the first pass, which is what is told
         )
         run = decide(whole, self.question.now.astimezone(UTC).replace(microsecond=0), restless, self.question.decided)
-        return replace(run, fleet=replace(run.fleet, findings=tuple(self.with_the_others(run.fleet))))
+        findings, held = tuple(self.with_the_others(run.fleet)), tuple(self._held(run))
+        return replace(run, fleet=replace(run.fleet, findings=findings, held=held))
+
+    def _held(self, run: Run) -> Iterator[Held]:
+        """What is held. Of what stands it is said how many clusters are disrupted now."""
+        standing, allowance = run.fleet.beyond.standing, run.context.allowance if run.context else EVERYTHING
+        for held in run.fleet.held:
+            yield allowance.in_words_of_now(run.fleet, held) if held.object in standing else held
 
     # -- whether it does
 
@@ -99,10 +108,14 @@ class DecidedPart(Part[Question]):
         for summary in self.summaries.values():
             if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decisions() if decided):
                 raise WholeNeeded("a wide stage decides of a cluster")
-        if self.facts["holds"] or run.context.allowance.holding:
-            pressed = {name for name, summary in self.summaries.items() if summary.pressed}
-            if pressed:
-                self.chosen |= self.state.of_names(pressed)
+        allowance = run.context.allowance
+        if changed := allowance.changed(self.facts["holds"]):
+            concerned = {
+                name for name, summary in self.summaries.items()
+                if any(allowance.concerned(run.fleet, id_, changed) for id_ in summary.pressed)
+            }  # fmt: skip
+            if concerned:
+                self.chosen |= self.state.of_names(concerned)
                 return False
         return True
 

@@ -78,7 +78,7 @@ class Gathered:
         """What is known of the fleet as a whole, as a run keeps it."""
         return {
             "totals": dict(self._totals), "loose": put_findings(self.loose), "lease floor": self.common.lease_floor,
-            "holds": False,
+            "holds": [],
         }  # fmt: skip
 
     def outcomes_but(self, gone: Collection[int]) -> "list[Local]":

@@ -79,9 +79,9 @@ class Summary:
         return ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
 
     @property
-    def pressed(self) -> bool:
-        """Whether it depends on what budgets allow."""
-        return bool(self.held or self.disrupted)
+    def pressed(self) -> frozenset[ObjectId]:
+        """What of it depends on what budgets allow."""
+        return self.disrupted.union(held.object for held in self.held) if self.held else self.disrupted
 
 
 def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summary]]:
@@ -241,7 +241,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
     text = text_of({
         "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
-        "disrupted": sorted(list(id_) for id_ in (context.disrupted if context else ()) if id_ in ids),
+        "disrupted": sorted(map(list, context.disrupted & ids)) if context else [],
     })  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(

@@ -165,7 +165,7 @@ def _keep(
     tips = tips_of(asked)
     facts: dict[str, Tree] = {
         "commit": asked.commit, "now": 0, "totals": {name: n for name, n in sorted(totals.items()) if n},
-        "loose": put_findings(loose), "lease floor": 0, "holds": False, "tips": tips,
+        "loose": put_findings(loose), "lease floor": 0, "holds": [], "tips": tips,
         "tips digest": digest(tips),
     }  # fmt: skip
     try:
