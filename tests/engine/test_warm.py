@@ -22,7 +22,7 @@ from muster.engine.answer import Answer
 from muster.engine.figures import figures
 from muster.engine.state import State, open_state
 from muster.engine.warm import answer
-from tests.support.living import Living, told
+from tests.support.living import TAINT_POLICY, Living, cluster, told
 
 BUDGET = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
 
@@ -146,6 +146,32 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
         held.append(sum(one.wait is not None and not one.wait.approved for one in found.settled.last.fleet.held))
     assert max(held) > held[-1] > 0, held
     assert looked_at[2].endswith("wide"), looked_at
+
+
+def test_of_expressions_that_fail(tmp_path: Path) -> None:
+    """They are told of all clusters for which they do, in one finding, while only those are looked at that changed."""
+    living, state = Living.small(tmp_path / "fleet", 4, 12), state_in(tmp_path)
+    failing = TAINT_POLICY.format(kind="ManagedCluster", effect="NoSelect", when="self.metadata.labels.zone == 'a'")
+    one, other = living.names[1], living.names[2]
+    label = cluster(one).replace("region: eu", "region: eu, zone: b")
+    reaches, numbers = list[str](), list[str]()
+    for happening in (
+        living.nothing, living.nothing, lambda: living.put("policies/t.yaml", failing), living.nothing,
+        lambda: living.speaks(other), lambda: living.put(f"clusters/{one}/cluster.yaml", label), living.heartbeats,
+        living.nothing, lambda: living.put(f"clusters/{other}/cluster.yaml", cluster(other, region="ap")),
+        lambda: living.put(f"clusters/{living.names[0]}/cluster.yaml", label.replace(one, living.names[0])),
+        lambda: living.put("policies/t.yaml", f"# Moved.\n{failing}"), living.nothing,
+        lambda: living.put("policies/t.yaml", failing.replace("labels.zone == 'a'", "name == 'a'")), living.nothing,
+    ):  # fmt: skip
+        living.now += timedelta(seconds=1)
+        happening()
+        found = same(living, state, "")
+        reaches.append(found.looked_at)
+        numbers += [f.message.split("for ")[1].split(" ")[0] for f in found.settled.findings if f.code == "MUS401"]
+    assert numbers == ["12", "12", "12", "11", "11", "11", "11", "10", "10", "10"]
+    assert not any("whole" in reach for reach in reaches[1:]), " | ".join(reaches)
+    assert reaches[4].endswith(" near")
+    assert reaches[-1].startswith("nothing")
 
 
 @pytest.mark.parametrize("domain", ["", "region"])

@@ -11,12 +11,12 @@ from datetime import datetime
 from muster import cel
 from muster.decide.context import Context
 from muster.decide.damping import PENDING, pending
-from muster.decide.failures import Failed, Failures, PolicyFailure
+from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.transitions import as_it_was, condition
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import OF_ITSELF, Because, Decision, Input, Path
+from muster.model.decision import OF_ITSELF, Because, Decision, Failed, Input, Path
 from muster.model.finding import Finding
 from muster.model.kinds import ALL, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time

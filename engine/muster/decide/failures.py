@@ -6,11 +6,12 @@ it failed, and quotes the first.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from muster import cel
-from muster.fleet.objects import Object
+from muster.fleet.fleet import Fleet
 from muster.fleet.places import expression_place
+from muster.model.decision import Failed
 from muster.model.finding import Finding
 from muster.model.findings import finding
 from muster.model.groups import grouped
@@ -26,10 +27,6 @@ class HasExpressions(Protocol):
     def id(self) -> ObjectId:
         """Its id."""
 
-    @property
-    def source(self) -> Object:
-        """The object that holds the expressions."""
-
 
 class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an error of ours
     """An expression of a policy failed for an object: which one (`rule` is its name for people), and why."""
@@ -41,18 +38,13 @@ class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an er
         self.error = error
 
 
-_FAILED = ("MUS401", "guard it with has(...), or with a matchConditions entry")
-_CUT_OFF = ("MUS305", "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost")
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An expression of a policy, at a place in its source, failed for an object: an outcome of deciding it."""
-
-    source: Object
-    at: At
-    error: cel.EvaluationError
-    object: ObjectId
+_FAILED: Final = ("MUS401", "guard it with has(...), or with a matchConditions entry")
+_CUT_OFF: Final = (
+    "MUS305",
+    "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
+)
+#: The findings that say of an expression for how many objects it failed.
+CODES: Final = frozenset((_FAILED[0], _CUT_OFF[0]))
 
 
 @dataclass(slots=True)
@@ -63,16 +55,24 @@ class Failures:
 
     def add(self, policy: HasExpressions, failure: PolicyFailure, target: ObjectId) -> None:
         """Note that an expression of `policy` failed for `target`."""
-        self.seen.append(Failed(policy.source, failure.at, failure.error, target))
+        error = failure.error
+        cut_off = isinstance(error, cel.BudgetExceeded)
+        self.seen.append(Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off))
 
 
-def findings_of(failed: Iterable[Failed]) -> Iterator[Finding]:
+def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     """Yield one finding per expression that failed in a stage, whatever the order in which its objects were decided."""
-    by_place = grouped(((one.source.id, one.at), one) for one in failed)
-    for (_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
-        first = min(found, key=lambda one: (ALL.index(kind_of(one.object)), one.object))
-        place, excerpt = expression_place(first.source.parts, at, first.error.offset or 0)
-        whom = str(first.object) if len(found) == 1 else f"{len(found)} objects, first for {first.object}"
-        code, hint = _CUT_OFF if isinstance(first.error, cel.BudgetExceeded) else _FAILED
-        text = f"the expression failed for {whom}: {first.error.message}"
-        yield finding(code, text, place, hint=hint, object_=first.source.id, excerpt=excerpt)
+    by_place = grouped(((one.policy, one.at), one) for one in failed)
+    for (id_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
+        first, count = min(found, key=in_order), sum(one.number for one in found)
+        policy = fleet.objects.get(id_) or fleet.builtin[id_]
+        place, excerpt = expression_place(policy.parts, at, first.offset)
+        whom = str(first.object) if count == 1 else f"{count} objects, first for {first.object}"
+        code, hint = _CUT_OFF if first.cut_off else _FAILED
+        text = f"the expression failed for {whom}: {first.message}"
+        yield finding(code, text, place, hint=hint, object_=id_, excerpt=excerpt)
+
+
+def in_order(failed: Failed) -> tuple[int, str, str]:
+    """What sorts objects as they are told: by kind, namespace and name."""
+    return ALL.index(kind_of(failed.object)), failed.object.namespace, failed.object.name

@@ -42,7 +42,7 @@ from muster.decide import (
     valve,
 )
 from muster.decide.context import Broadcast, Context
-from muster.decide.failures import Failed, findings_of
+from muster.decide.failures import findings_of
 from muster.decide.placements.stage import stage as placements
 from muster.decide.pools.clusters import stage as clusters
 from muster.decide.pools.stage import stage as pools
@@ -54,7 +54,7 @@ from muster.fleet import derived_messages as messages
 from muster.fleet import faults
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.model.decision import Outcome
+from muster.model.decision import Failed, Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.source import Part
@@ -138,10 +138,12 @@ _MOST_SEARCHES = 4
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A fleet with all that was decided, and the context in the end: None where muster failed before it had one."""
+    """A fleet with all that was decided, and the context in the end: None where muster failed before it had one.
+    `failed` are the expressions that failed, object by object."""
 
     fleet: Ruled
     context: Context | None
+    failed: tuple[Failed, ...] = ()
 
 
 def run(fleet: Ruled, now: datetime) -> Decided:
@@ -185,7 +187,7 @@ def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
 
 def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
-    before = fleet
+    before, failed = fleet, list[Failed]()
     try:
         context = Context.of(fleet, now)
     except Exception as error:
@@ -206,10 +208,12 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
                 return Decided(_all_broken(before, [told]), context)
             outcomes = [*kept.of_stage(fleet, stage.name), told]
         context = context.after(outcomes)
-        failed = findings_of(outcome for outcome in outcomes if isinstance(outcome, Failed))
+        fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
+        failed += fresh
+        standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
-        fleet = fleet.with_outcomes((*of_fleet, *failed))
-    return Decided(fleet, context)
+        fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
+    return Decided(fleet, context, tuple(failed))
 
 
 def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.check.admission.reach import looks_further
+from muster.decide.failures import CODES
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
 from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of, withheld_of
@@ -21,7 +22,7 @@ from muster.model.finding import Finding
 from muster.model.tree import Tree
 
 #: Findings that say something of many objects at once.
-_OF_MANY: Final = frozenset(("MUS262", "MUS305", "MUS401"))
+_OF_MANY: Final = frozenset(("MUS262",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,15 @@ def of_whole(question: Question, settled: Settled, why: str) -> Answer:
     if run.context is None or not settled.rested or beyond_record(run.fleet, settled.findings):
         return Answer(settled, None, None, None, f"the whole fleet: {why}")
     there = settled.first.fleet.parts
-    kept = keep(run.fleet, run.context, run.now, settled.findings, written=settled.files.keys(), there=there)
+    kept = keep(
+        run.fleet,
+        run.context,
+        run.now,
+        settled.findings,
+        written=settled.files.keys(),
+        there=there,
+        failed=run.failures,
+    )
     return Answer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
 
 
@@ -82,6 +91,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.allowance.usage],
         "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
+        "failed": put_findings(one for one in run.fleet.findings if one.code in CODES),
     }
 
 

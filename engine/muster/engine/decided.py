@@ -55,7 +55,9 @@ class DecidedPart(Part[Question]):
         if self.reach is Reach.WIDE and not self._stood(run):
             return None
         there = settled.first.fleet.parts
-        kept = keep(run.fleet, run.context, run.now, own, written=settled.files.keys(), there=there)
+        kept = keep(
+            run.fleet, run.context, run.now, own, written=settled.files.keys(), there=there, failed=run.failures
+        )
         totals = self.totals(kept)
         self.require_same_prices(run.fleet.settings, totals)
         if self.reach is Reach.NEAR and not self._cut_off(kept):

@@ -46,4 +46,4 @@ def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree],
     names = {
         name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
     }
-    return frozenset(state.of_names(names))
+    return frozenset(state.of_names(names) | state.failing())

@@ -70,4 +70,4 @@ def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], co
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
     fleet = decided.fleet
     held = tuple(sorted(fleet.held, key=lambda one: (one.object, one.effect, one.because.rule, one.reason)))
-    return Run(replace(fleet, held=held).sorted_as(fleet), now, commit, decided.context)
+    return Run(replace(fleet, held=held).sorted_as(fleet), now, commit, decided.context, decided.failed)

@@ -13,6 +13,7 @@ from itertools import islice
 from sys import intern
 from typing import TYPE_CHECKING, Final
 
+from muster.decide.failures import CODES, in_order
 from muster.engine.figures import last_words, status_of, status_total
 from muster.engine.question import default_home, digest
 from muster.engine.records import (
@@ -21,6 +22,7 @@ from muster.engine.records import (
     get_held,
     put_body,
     put_decisions,
+    put_failed,
     put_findings,
     put_held,
     text_of,
@@ -32,7 +34,7 @@ from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.model.agentref import cluster_of
-from muster.model.decision import Decision, Held, Path
+from muster.model.decision import Decision, Failed, Held, Path
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -116,6 +118,7 @@ class _Gathered:
     horizons: list[datetime] = field(default_factory=list)
     pulses: list[datetime] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
     again: bool = False
 
 
@@ -144,11 +147,12 @@ def keep(
     *,
     written: Collection[str],
     there: Sequence[Part],
+    failed: Iterable[Failed] = (),
 ) -> Kept:
     """Return what is to be kept of all that a run looked at; `context` is None where nothing was decided.
 
     `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
-    one is looked at once more, as it is then.
+    one is looked at once more, as it is then. What `failed` is kept object by object, and told of all together.
     """
     found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()
@@ -164,8 +168,12 @@ def keep(
     for path in written:
         for home in homes_of_files.get((path, ""), ()):
             found[home].again = True
+    for failure in failed:
+        found[where.of[failure.object]].failed.append(failure)
     loose = []
     for one in findings:
+        if one.code in CODES:
+            continue
         home_ = _home_of(one, where.of, homes_of_files)
         if home_ is None:
             loose.append(one)
@@ -250,7 +258,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
         digest=digest(text), summary=text,
         totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
-        words=last_words(fleet, ids),
+        words=last_words(fleet, ids), failures=[put_failed(one, in_order(one)) for one in gathered.failed],
     )  # fmt: skip
 
 

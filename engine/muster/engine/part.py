@@ -11,9 +11,10 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from muster.decide.failures import CODES
 from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
 from muster.engine.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
-from muster.engine.records import get_findings
+from muster.engine.records import get_failed, get_findings
 from muster.engine.state import File, Known, State
 from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.assemble import assemble
@@ -191,6 +192,7 @@ class Part(Generic[A]):
                 if one.file in files
                 or (not one.file and one.object is not None and one.object not in standing)
                 or one.code == AGENTS_WITHHELD
+                or one.code in CODES
                 or (":" in one.file and one.file not in read)
             )  # fmt: skip
         yield from self.others
@@ -226,4 +228,5 @@ class Part(Generic[A]):
             asked=not near,
             lease_floor=self.facts["lease floor"] if near else 0,
             disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
+            failed=tuple(map(get_failed, self.state.failures(self.chosen))),
         )

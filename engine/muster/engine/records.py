@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from muster.model.decision import Because, Decision, Held, Input, Path, Wait
+from muster.model.decision import Because, Decision, Failed, Held, Input, Path, Wait
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, try_time
@@ -132,6 +132,26 @@ def get_held(tree: Tree) -> list[Held]:
 def _get_wait(topic: str = "", since: Tree = None, approved: Tree = None) -> Wait | None:
     instant = try_time(since)
     return None if instant is None else Wait(topic, instant, approved is True)
+
+
+def put_failed(failed: Failed, order: tuple[int, str, str]) -> tuple[str, ...]:
+    """An expression that failed for an object, in texts: by stage, policy and place; what sorts it among all
+    that failed there, as its `order` does; and what there is to say of it."""
+    kind, namespace, name = order
+    said = [list(failed.object), failed.message, failed.offset, failed.cut_off]
+    return (
+        failed.stage, text_of(list(failed.policy)), text_of(list(failed.at)), f"{kind:03}\x1f{namespace}\x1f{name}",
+        text_of(said),
+    )  # fmt: skip
+
+
+def get_failed(row: tuple[str, str, str, str, int]) -> Failed:
+    """The first object for which an expression failed, and for how many it did."""
+    stage, policy, at, said, count = row
+    id_, message, offset, cut_off = tree_of(said)
+    return Failed(
+        ObjectId(*tree_of(policy)), tuple(tree_of(at)), ObjectId(*id_), message, offset, cut_off is True, count, stage
+    )
 
 
 def put_findings(findings: Iterable[Finding]) -> Tree:

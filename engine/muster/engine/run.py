@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from muster.fleet.fleet import sorted_objects
-from muster.model.decision import Decision, Held, Wake
+from muster.model.decision import Decision, Failed, Held, Wake
 from muster.model.finding import Finding, Severity
 from muster.model.times import earliest
 from muster.model.tree import Tree
@@ -24,13 +24,14 @@ class Run:
     """What one evaluation gave. The attributes without underscore are stable from the first version on.
 
     `fleet` is the evaluated fleet with every decision in it. `context` is that of its stages in the end, None where
-    muster failed before there was one.
+    muster failed before there was one. `failures` are the expressions that failed in what was looked at.
     """
 
     fleet: "Ruled"
     now: datetime
     commit: str | None
     context: "Context | None" = field(default=None, repr=False, compare=False)
+    failures: tuple[Failed, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def objects(self) -> list[Tree]:

@@ -194,7 +194,7 @@ class _Deciding:
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
         findings = Settled(first, last, files, [], rested=True).findings
-        require_record(last.fleet, findings)  # an expression that fails here is told at the policy, which all share
+        require_record(last.fleet, findings)
         found = self._own(findings)
         odd = self.snapshot.past.asked | {f.path for f in self.shard.files if not f.ref} - {p.source.path for p in own}
         return self._put(first, last, files, found, frozenset(odd) - context)
@@ -228,7 +228,9 @@ class _Deciding:
         ]  # fmt: skip
 
     def _put(self, first: Run, last: Run, files: Files, found: Sequence[Finding], odd: frozenset[str]) -> Answered:
-        kept = keep(last.fleet, last.context, last.now, found, written=(), there=first.fleet.parts)
+        kept = keep(
+            last.fleet, last.context, last.now, found, written=(), there=first.fleet.parts, failed=last.failures
+        )
         ids: dict[str, list[int]] = {}
         doubtful = set[str]()
         for id_, name in kept.of.items():

@@ -27,7 +27,7 @@ from muster.fleet.bundle import bundle_path
 from muster.model.private import is_ours
 from muster.model.tree import Tree
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 #: How clusters are heard of.
 HOW: Final = ("lease", "report")
 #: What lies in it; the whole of the schema.
@@ -53,6 +53,11 @@ CREATE TABLE words (            -- when each cluster of it was last heard of
   home INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
 CREATE INDEX words_home ON words (home);
 CREATE INDEX words_second ON words (how, second, home);
+CREATE TABLE failures (         -- expressions that failed for an object of it
+  home INTEGER NOT NULL, stage TEXT NOT NULL, policy TEXT NOT NULL, place TEXT NOT NULL,
+  object TEXT NOT NULL,         -- what sorts it among all for which this one failed
+  said TEXT NOT NULL);
+CREATE INDEX failures_home ON failures (home);
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_home ON names (home);
 CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
@@ -93,6 +98,7 @@ class Home:
     totals: Mapping[str, int] = field(default_factory=dict)
     findings: Tree = field(default_factory=list)
     words: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    failures: Sequence[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +286,22 @@ class State:
         )
         yield from (tree_of(text) for (text,) in rows)
 
+    def failures(self, but: Iterable[int]) -> Iterator[tuple[str, str, str, str, int]]:
+        """The expressions that failed in every neighbourhood but these: stage, policy, place, what is said of the first
+        object for which it did, and how many there are."""
+        self._choose(but)
+        yield from (
+            (stage, policy, place, said, count)
+            for stage, policy, place, said, count, _ in self._db.execute(
+                "SELECT stage, policy, place, said, count(*), min(object) FROM failures "  # said is of the first
+                "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
+            )
+        )
+
+    def failing(self) -> set[int]:
+        """The neighbourhoods in which any expression failed."""
+        return {home for (home,) in self._db.execute("SELECT DISTINCT home FROM failures")}
+
     # -- writing
 
     def replace(self, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int] | None) -> None:
@@ -291,9 +313,8 @@ class State:
                 self._begin()
             else:
                 self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
-                self._db.execute("DELETE FROM names WHERE home IN (SELECT id FROM chosen)")
-                self._db.execute("DELETE FROM files WHERE home IN (SELECT id FROM chosen)")
-                self._db.execute("DELETE FROM words WHERE home IN (SELECT id FROM chosen)")
+                for table in ("names", "files", "words", "failures"):
+                    self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
             values = {**facts, "version": self._version}
@@ -331,6 +352,8 @@ class State:
         )  # fmt: skip
         words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
         self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)
+        failures = ((number, *failed) for number, home in homes for failed in home.failures)
+        self._db.executemany("INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?)", failures)
         names = sorted((name, number) for number, home in homes for name in home.names)
         self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
         files = sorted((file.path, file.ref, number, file.context) for number, home in homes for file in home.files)

@@ -142,6 +142,7 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
 
     found = (
         *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
+        *get_findings(facts["failed"]),
         *map(agents_withheld, question.heard.agents.withheld),
     )  # fmt: skip
     fleet = Ruled(

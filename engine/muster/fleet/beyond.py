@@ -6,6 +6,7 @@ What stands is decided already; this run reads of it what wide stages read, deci
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.model.decision import Failed
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind
@@ -20,7 +21,8 @@ class Beyond:
     of conditions it knows. `adapters`: whether any adapter reports there; `derived`: whether any file is derived.
     `asked`: whether wide stages are; if not, what they said at the last run holds, of which clusters need to know
     `lease_floor`. `disrupted` are the clusters among those that stand on which a disruptive effect is asked for,
-    and `found` is what was found of the rest.
+    and `found` is what was found of the rest; `failed` are the expressions that
+    failed there.
     """
 
     standing: frozenset[ObjectId] = frozenset()
@@ -33,6 +35,7 @@ class Beyond:
     lease_floor: int = 0
     disrupted: frozenset[ObjectId] = frozenset()
     found: frozenset[Finding] = frozenset()
+    failed: tuple[Failed, ...] = ()
 
 
 #: A fleet that is looked at as a whole.

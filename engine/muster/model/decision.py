@@ -102,6 +102,21 @@ class Held:
     wait: Wait | None = None
 
 
+class Failed(NamedTuple):
+    """An expression of a policy, at a place in its source, failed in deciding: for a `number` of objects, of which
+    `object` is the first, and how it did for that one. `offset` is the character of the expression at which it did;
+    `cut_off`: it costs too much. `stage` is the name of the stage that asked."""
+
+    policy: ObjectId
+    at: At
+    object: ObjectId
+    message: str
+    offset: int
+    cut_off: bool
+    number: int = 1
+    stage: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Wake:
     """Nothing is decided of an object, but at the instant `horizon` time alone will change something. `pulse`: what it

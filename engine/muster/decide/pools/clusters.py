@@ -10,7 +10,6 @@ from datetime import datetime
 
 from muster.decide.conditions import of_objects
 from muster.decide.context import Context, Stated
-from muster.decide.failures import Failed
 from muster.decide.pools.ledger import CARRIED, Ledger
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.decide.pools.model import HIBERNATING, Cluster, PoolKey, instant
@@ -22,7 +21,7 @@ from muster.decide.transitions import as_it_was
 from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import OF_CONDITIONS, Because, Decision, Input
+from muster.model.decision import OF_CONDITIONS, Because, Decision, Failed, Input
 from muster.model.finding import Finding
 from muster.model.times import format_time, second_at
 from muster.model.tree import Tree

@@ -13,14 +13,14 @@ from functools import partial
 
 from muster.decide.conditions import guards_hold, holds
 from muster.decide.context import Context
-from muster.decide.failures import Failed, Failures, PolicyFailure
+from muster.decide.failures import Failures, PolicyFailure
 from muster.decide.incarnations import CREATED, of_this
 from muster.decide.pulses.event import pulse_event
 from muster.decide.pulses.pace import not_before, pause, unanswered
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import Pulse, Wake
+from muster.model.decision import Failed, Pulse, Wake
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.published import Published, PulseKey

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.decide.doubt import Doubts
-from muster.decide.failures import Failed, Failures
+from muster.decide.failures import Failures
 from muster.decide.population import in_service
 from muster.decide.taint_policies import would_disrupt
 from muster.decide.taints import disrupts
@@ -20,6 +20,7 @@ from muster.decide.wishes.taints import Taints
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
+from muster.model.decision import Failed
 from muster.model.finding import Finding
 from muster.policy.scopes import Scopes
 
