@@ -160,7 +160,6 @@ THROUGH = {
     "identity": {
         "identity/test_store.py": "request",  # what is kept is a request, and what came of it
         "identity/test_authority.py": "errors",
-        "gitio/test_identities.py": "certificate",  # which of them stand, and for whom
         "e2e/test_signed_reports.py": "seal",
     },
     "gitio": {

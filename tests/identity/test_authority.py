@@ -54,7 +54,13 @@ def test_a_certificate_has_what_was_approved_and_nothing_beside_it(authority: Au
     ]
     usage = made.extensions.get_extension_for_class(x509.KeyUsage).value
     assert usage.digital_signature
-    assert not (usage.key_encipherment or usage.key_cert_sign)
+    assert not any((
+        usage.key_encipherment, usage.data_encipherment, usage.content_commitment, usage.key_agreement,
+        usage.key_cert_sign, usage.crl_sign,
+    ))  # fmt: skip
+    assert {extension.oid for extension in made.extensions if extension.critical} == {
+        x509.BasicConstraints.oid, x509.KeyUsage.oid,
+    }  # fmt: skip
     made.verify_directly_issued_by(authority.certificate)
 
 
@@ -71,6 +77,28 @@ def test_it_does_not_outlive_its_authority(tmp_path: Path) -> None:
     files = new_authority(tmp_path, begin=NOW - timedelta(days=1) + timedelta(minutes=3), days=1)
     made = signed(load_authority(*files, HOUR, NOW), new_request("c").pem)
     assert made.not_valid_after_utc == NOW + timedelta(minutes=3)
+
+
+@pytest.mark.parametrize(
+    ("after", "signs"),
+    [
+        (timedelta(seconds=-1), False),
+        (timedelta(0), True),
+        (timedelta(days=1, seconds=-1), True),
+        (timedelta(days=1), False),
+        (timedelta(days=2), False),
+    ],
+)
+def test_a_signer_that_stays_signs_nothing_once_its_own_certificate_has_ended(
+    tmp_path: Path, after: timedelta, signs: bool
+) -> None:
+    authority, request = load_authority(*new_authority(tmp_path, begin=NOW, days=1), HOUR, NOW), new_request("c")
+    asked = Approved(request.pem, "user", ["group"], USAGES)
+    if signs:
+        assert authority.sign(asked, NOW + after)
+    else:
+        with pytest.raises(IdentityError, match="the authority's own certificate is not valid now"):
+            authority.sign(asked, NOW + after)
 
 
 def _weak() -> bytes:

@@ -1,5 +1,6 @@
 """Signatures of commits: git and ssh-keygen say the same of them as we do."""
 
+import base64
 import subprocess
 from pathlib import Path
 
@@ -67,3 +68,49 @@ def test_we_verify_what_git_signs_and_nothing_that_was_changed_since(tmp_path: P
         head, _, rest = commit.partition(b"\n\n")
         assert signing_key(head + b"\ngpgsig x\n\n" + rest) is None  # two signatures
     assert signing_key(signed_by_git(repo, tmp_path, "rsa")) is None  # no agent of ours has such a key
+
+
+COMMIT = b"tree " + b"0" * 40 + b"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nBeat\n"
+
+
+def in_a_header(armor: bytes) -> bytes:
+    """The commit with a signature."""
+    head, blank, message = COMMIT.partition(b"\n\n")
+    return head + b"\ngpgsig " + armor.strip().replace(b"\n", b"\n ") + blank + message
+
+
+def test_a_signature_that_was_made_for_something_else_is_none_of_a_commits(tmp_path: Path) -> None:
+    """With the same key one signs files, too."""
+    key, text = tmp_path / "key", tmp_path / "text"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", str(key)], check=True)
+    text.write_bytes(COMMIT)
+    for namespace, good in (("git", True), ("file", False)):
+        sign = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(text)]
+        subprocess.run(sign, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        signature = Path(f"{text}.sig")
+        assert (signing_key(in_a_header(signature.read_bytes())) is not None) is good
+        signature.unlink()
+
+
+def test_a_signature_with_anything_more_in_it_is_none(request_: Request) -> None:
+    """As for git and ssh-keygen: of one commit there are no two that are both good."""
+    commit = sealed(COMMIT, request_.key)
+    armor = b"\n".join(line.removeprefix(b"gpgsig ").strip() for line in commit.splitlines()[3:] if line)
+    armor = armor.partition(b"-----END SSH SIGNATURE-----")[0] + b"-----END SSH SIGNATURE-----"
+    blob = base64.b64decode(b"".join(armor.splitlines()[1:-1]))
+    namespace, nothing = b"\0\0\0\x03git", b"\0\0\0\0"
+    assert blob.count(namespace + nothing) == 1
+
+    def framed(content: bytes) -> bytes:
+        return b"-----BEGIN SSH SIGNATURE-----\n%b-----END SSH SIGNATURE-----" % base64.encodebytes(content)
+
+    assert signing_key(in_a_header(framed(blob))) == signing_key(in_a_header(armor)) == key_of(request_)
+    changed = {
+        "after it": framed(blob + b"x"),
+        "reserved": framed(blob.replace(namespace + nothing, namespace + b"\0\0\0\1x")),
+        "another version": framed(blob.replace(b"SSHSIG\0\0\0\1", b"SSHSIG\0\0\0\2")),
+        "no base64": framed(blob).replace(b"\n-----END", b"*\n-----END"),
+        "another begin": framed(blob).replace(b"BEGIN SSH", b"BEGIN PGP"),
+        "another end": framed(blob).replace(b"END SSH", b"END PGP"),
+    }
+    assert [name for name, one in changed.items() if signing_key(in_a_header(one)) is not None] == []

@@ -42,9 +42,10 @@ def test_what_was_kept_is_there_again_and_nobody_elses(authority: Authority, tmp
 
 
 def test_a_certificate_of_another_key_or_name_is_nobodys(authority: Authority) -> None:
-    mine, other = new_request("c1"), new_request("c1")
-    with pytest.raises(IdentityError, match="of another key, or in another name"):
-        identity_of(mine, made(authority, other).pem)
+    mine = new_request("c1")
+    for other in (new_request("c1"), new_request("c1", mine.user)):
+        with pytest.raises(IdentityError, match="of another key, or in another name"):
+            identity_of(mine, made(authority, other).pem)
     renamed = authority.sign(Approved(mine.pem, "somebody", [], ["client auth"]), NOW)
     with pytest.raises(IdentityError, match="of another key, or in another name"):
         identity_of(mine, renamed)
@@ -58,6 +59,25 @@ def test_half_a_file_is_said_and_not_guessed_at(tmp_path: Path) -> None:
     (tmp_path / "next.pem").write_bytes(new_request("c1").pem)
     with pytest.raises(IdentityError, match="lacks its key or its request: remove it to begin anew"):
         store.waiting()
+
+
+def test_a_certificate_that_is_damaged_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "agent.pem").write_bytes(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    with pytest.raises(IdentityError, match=f"a certificate in {tmp_path} cannot be read"):
+        Store(tmp_path).hands()
+
+
+def test_a_folder_into_which_others_may_write_is_not_used(tmp_path: Path) -> None:
+    """Whoever puts a key of his there speaks for the cluster."""
+    store, request = Store(tmp_path / "identity"), new_request("c1")
+    store.wait_for(request)
+    store.folder.chmod(0o777)
+    for use in (store.waiting, store.current, store.hands, lambda: store.wait_for(new_request("c1"))):
+        with pytest.raises(IdentityError, match=f"others on this machine may write into {store.folder}: chmod 700"):
+            use()
+    store.folder.chmod(0o700)
+    assert store.waiting() == request
 
 
 def test_requests_are_called_after_their_cluster_and_content() -> None:
