@@ -3,12 +3,11 @@
 from datetime import datetime, timedelta
 
 from muster.decide.context import Broadcast, Context
-from muster.decide.failures import Failed
 from muster.decide.pipeline import STAGES
 from muster.engine.settle import settle
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
-from muster.model.decision import Because, Decision, Held, Pulse, Wake
+from muster.model.decision import Because, Decision, Failed, Held, Pulse, Wake
 from muster.model.ids import ObjectId
 from muster.model.source import Place
 from muster.policy.ruled import Ruled

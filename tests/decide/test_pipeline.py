@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from muster.decide.context import Broadcast, Context
-from muster.decide.failures import Failed
-from muster.decide.pipeline import STAGES, Local, Told
+from muster.decide.pipeline import STAGES, Local
 from muster.decide.removals import withheld
 from muster.engine.checking import check_snapshot
 from muster.engine.settle import settle
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
+from muster.model.decision import Failed
 from muster.policy.ruled import Ruled
 from tests.support.example import NOON
 from tests.support.fuzzing import corpus, lay_over
@@ -25,13 +25,6 @@ def fleet_of(files: Files, now: datetime) -> Ruled:
     return withheld(hear(check_snapshot(snapshot), snapshot.agents), now)
 
 
-def told(outcome: Told) -> str:
-    """An outcome in words that are the same for the same."""
-    if isinstance(outcome, Failed):
-        return f"{outcome.source.id} {outcome.at} {outcome.error.message} {outcome.object}"
-    return repr(outcome)
-
-
 def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
     context = Context.of(fleet, now)
@@ -39,7 +32,7 @@ def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
         whole = list(stage.ask(fleet, context, now))
         if isinstance(stage, Local):
             parts = [one for view in neighbourhoods(fleet).values() for one in stage.decide(view, context, now)]
-            assert Counter(map(told, parts)) == Counter(map(told, whole)), stage.name
+            assert Counter(map(repr, parts)) == Counter(map(repr, whole)), stage.name
         context = context.after(whole)
         fleet = fleet.with_outcomes(one for one in whole if not isinstance(one, Broadcast | Failed))
     return fleet

@@ -12,5 +12,5 @@ from tests.support.living import Living
 def test_of_a_fleet_that_lives_for_long(tmp_path: Path, seed: int) -> None:
     shuffled = Shuffled(seed)
     assert (
-        live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, lambda _: shuffled, (1, 4, 8, 30)) > 20
+        live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, lambda _: shuffled, (1, 4, 8, 30)) > 10
     )
