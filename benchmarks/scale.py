@@ -50,10 +50,10 @@ class Scene:
         return {**own, "MUSTER_CACHE_DIR": str(self.cache), "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
                 "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
 
-    def run(self, command: list[str]) -> None:
-        """Run a command that has to succeed."""
+    def run(self, command: list[str], *, status: int = 0) -> None:
+        """Run a command that has to end so."""
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
-        if done.returncode:
+        if done.returncode != status:
             sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
 
 
@@ -65,7 +65,7 @@ class Row:
     """One line of the table. `prepare` is not measured; `per` is the row by which the figure is divided.
 
     `of` is the figure: processor time, `wall`, or what the command itself `said`. `placements` stand in the fleet.
-    `goal` is what issue and design ask for of the largest size.
+    `goal` is what issue and design ask for of the largest size; `status` the exit code.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Row:
     of: str = "cpu"
     placements: int = 0
     goal: str = ""
+    status: int = 0
 
 
 class Cost(NamedTuple):
@@ -138,6 +139,21 @@ def _silent(scene: Scene) -> None:
     _kept(scene)
 
 
+def _outage(scene: Scene) -> None:
+    """All clusters are dark, and the budget holds what follows; then a hundred of them are back."""
+    _kept(scene)
+    for seconds in (_DARK, _DARK):  # the second run looks once more at what the first one wrote
+        scene.run(_later(seconds)(scene))
+    fleets.renew(scene.repository, fleets.NOON + timedelta(seconds=_DARK + 5))
+
+
+def _failing(scene: Scene) -> None:
+    """A policy fails for every cluster, and a hundred leases are renewed."""
+    fleets.commit(scene.repository, {"policies/failing.yaml": _FAILING})
+    scene.run(_reconcile(scene), status=1)
+    fleets.renew(scene.repository, fleets.NOON + timedelta(seconds=10))
+
+
 def _policy(scene: Scene) -> None:
     """One policy of the fleet's own was edited."""
     fleets.commit(scene.repository, {"policies/old.yaml": _POLICY.format(version="v1.20")})
@@ -187,6 +203,20 @@ spec:
     effect: PreferNoSelect
     when: "has(self.status.version) && self.status.version.kubernetes < '{version}'"
 """
+_FAILING = """\
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata:
+  name: failing
+spec:
+  target: {kind: ManagedCluster}
+  taints:
+  - key: example.com/failing
+    effect: PreferNoSelect
+    when: "self.metadata.labels.absent == 'a'"
+"""
+#: So many seconds after noon no lease holds.
+_DARK = 400
 
 ROWS: tuple[Row, ...] = (
     Row("floor", _nothing, _floor, per="floor"),
@@ -194,6 +224,8 @@ ROWS: tuple[Row, ...] = (
     Row("two workers", _nothing, _by_two, per="cold", of="wall", goal="<= 0.62"),
     Row("unchanged", _kept, _reconcile, per="cold", goal="growth <= 1.6, wall <= 0.45"),
     Row("leases", _leases, _later(10), per="cold", goal="<= 0.15, growth <= 1.8"),
+    Row("outage", _outage, _later(_DARK + 10), per="cold", goal="<= 0.3"),
+    Row("failing", _failing, _later(10), per="cold", goal="<= 0.15, growth <= 1.8", status=1),
     Row("reading", _kept, _watching("reading"), per="reading", of="said"),
     Row("in a watch", _kept, _watching("watch"), per="reading", of="said", goal="<= 3"),
     Row("cold, placed", _nothing, _reconcile, per="floor", placements=100),
@@ -225,23 +257,23 @@ def measure(row: Row, scene: Scene) -> Cost:
         shutil.copytree(scene.repository, own.repository)
         shutil.copytree(scene.cache, own.cache)
         row.prepare(own)
-        return cost_of(row.command(own), own, says=row.of == "said")
+        return cost_of(row.command(own), own, says=row.of == "said", status=row.status)
 
 
-def cost_of(command: list[str], scene: Scene, *, says: bool = False) -> Cost:
-    """Run a command that has to succeed, and `says` at its end how many seconds count."""
+def cost_of(command: list[str], scene: Scene, *, says: bool = False, status: int = 0) -> Cost:
+    """Run a command that has to end with a status, and `says` at its end how many seconds count."""
     started = time.perf_counter()
     process = subprocess.Popen(command, env=scene.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     said = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    _, ended, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(ended)
     wall = time.perf_counter() - started
     all_used = [used]
     with contextlib.suppress(ChildProcessError):
         while True:
             all_used.append(os.wait4(-1, 0)[2])
-    if process.returncode:
+    if process.returncode != status:
         sys.exit(f"{' '.join(command)}: {process.returncode}\n{said.decode()}")
     cpu = sum(one.ru_utime + one.ru_stime for one in all_used)
     return Cost(cpu, wall, max(one.ru_maxrss for one in all_used) / 1024, float(said.split()[-1]) if says else 0.0)
