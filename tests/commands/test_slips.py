@@ -111,6 +111,15 @@ SLIPS: Mapping[str, tuple[Edit, str]] = {
     "another program's file": ({"clusters/a.yaml": "replicas: 3\n"}, "of no kind that is known"),
     "another's in the place of one of two": ({"more.yaml": cluster("b") + "---\n" + FOREIGN}, "held ManagedCluster/c"),
     "not YAML at all": ({"clusters/a.yaml": "oops\n"}, "clusters/a.yaml"),
+    "a misspelt ending": (
+        {"clusters/a.yaml": None, "clusters/a.ymal": cluster("a")},
+        "the name ends in '.ymal', so the file is not read, and it holds ManagedCluster/a",
+    ),
+    "an ending in capitals": ({"clusters/a.yaml": None, "A.YAML": cluster("a")}, "rename it to A.yaml, or name it"),
+    "a blank behind the ending": ({"more.yaml": None, "more.yaml ": FLEET["more.yaml"]}, "ManagedCluster/b, Managed"),
+    "a misspelt ending of what cannot be read": (
+        {"clusters/a.yaml": None, "clusters/a.ymal": cluster("a").replace("spec: {", "spec: {{")}, "MUS023",
+    ),
     "too large": ({"clusters/a.yaml": cluster("a") + "# x\n" * 300_000}, "too large to read"),
     "ignored": ({".musterignore": "clusters/\n"}, "`.musterignore` names it now"),
     "a Remedy emptied": ({"remedies/dns.yaml": ""}, "held Remedy/dns-down"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from muster.fleet.messages import skipped
-from muster.gitio.paths import SUFFIXES
 from muster.model.finding import Finding
+from muster.model.locations import SUFFIXES
 from muster.model.snapshot import Skipped
 from muster.model.source import SourceFile
 from muster.moving.dump import DUMP_BYTES

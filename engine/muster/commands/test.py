@@ -110,8 +110,7 @@ def _watch(repo: Path, asked: _Asked) -> int:
 
 def _is_read(path: Path) -> bool:
     """Whether what a file below the repository holds may concern a test."""
-    from muster.gitio.paths import SUFFIXES
-    from muster.model.locations import FOLDER
+    from muster.model.locations import FOLDER, SUFFIXES
 
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 

@@ -142,9 +142,9 @@ def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> 
 
 def is_read(path: str) -> bool:
     """Tell whether what a path holds, or held, matters to the fleet."""
-    from muster.gitio.paths import IGNORE_FILE, SUFFIXES
+    from muster.gitio.paths import IGNORE_FILE, is_data
 
-    return path.endswith(SUFFIXES) or path == IGNORE_FILE
+    return is_data(os.fsencode(path)) or path == IGNORE_FILE
 
 
 def meant(files: tuple[str, ...], repo: Path, rev: str | None, *, anything: bool) -> set[str]:

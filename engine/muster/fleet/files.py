@@ -4,13 +4,14 @@ Every file is read on its own: what is wrong with one never hides another.
 """
 
 import re
+from dataclasses import replace
 
 from muster.fleet import agent_messages, derived_messages, faults, messages
 from muster.fleet.derived import HEADER, content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.reading import Reading, Suspect
-from muster.model.locations import FOLDER, SUFFIX
+from muster.model.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
 from muster.model.snapshot import Skipped, Snapshot
 from muster.model.source import Layer, SourceFile
 from muster.yamlio.problem import Loaded
@@ -82,6 +83,9 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
     elif not source.ref:
         reading.files[source.path] = source.oid
+    if layer is Layer.INPUT and source.path.endswith(SUFFIX_SLIPS):
+        _read_misnamed(reading, source)
+        return
     data = source.read()
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = content_id(data)
@@ -108,6 +112,18 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
                 strangers.add(signature(body))
     if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or strangers):
         reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
+
+
+def _read_misnamed(reading: Reading, source: SourceFile) -> None:
+    """Add what a file would hold if its name ended otherwise: so much is known of what nothing else declares."""
+    own = Reading()
+    read_file(own, source._replace(path=f"{source.path}{SUFFIX}"), Layer.INPUT)
+    parts = [replace(part, source=source) for part in (*own.parts, *own.stand_ins)]
+    ids = sorted({part.id for part in parts} | own.broken)
+    if ids:
+        reading.stand_ins.extend(parts)
+        reading.broken.update(own.broken)
+        reading.findings.append(messages.misnamed(source, ids))
 
 
 def add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:

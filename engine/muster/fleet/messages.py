@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
@@ -86,6 +87,16 @@ def skipped(skip: Skipped) -> Finding:
     # A branch elsewhere is more likely a person's, who may name it so: it is said once, and is no fault.
     severity = Severity.NOTE if skip.reason == "misplaced" else None
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
+
+
+def misnamed(source: SourceFile, ids: Sequence[ObjectId]) -> Finding:
+    """A file with objects of the fleet whose name does not end as those do that are read."""
+    path = PurePosixPath(source.path)
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    held = ", ".join(map(str, ids[:_MOST_NAMED])) + more
+    message = f"the name ends in {path.suffix!r}, so the file is not read, and it holds {held}"
+    hint = f"rename it to {path.stem}.yaml, or name it in .musterignore"
+    return finding("MUS023", message, Place(source.label, 1, 1), hint=hint, object_=ids[0])
 
 
 def filtered(source: SourceFile) -> Finding:

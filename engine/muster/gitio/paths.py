@@ -5,13 +5,12 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from muster.model.locations import FOLDER
+from muster.model.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES
 from muster.yamlio import limits
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SUFFIXES: Final = (".yaml", ".yml", ".json")
 IGNORE_FILE: Final = ".musterignore"
 MAX_BLOB_BYTES: Final = limits.FILE
 MAX_IGNORE_BYTES: Final = 1 << 16
@@ -20,8 +19,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_data(path: bytes) -> bool:
-    """Tell whether the name says that the file may carry objects."""
-    return path.endswith(_SUFFIX_BYTES)
+    """Tell whether the name says that the file may carry objects, or was meant to say so."""
+    return path.endswith(_SUFFIX_BYTES) or (path.endswith(_SLIP_BYTES) and not path.startswith(_FOLDER_BYTES))
 
 
 def decode(path: bytes) -> tuple[str, str]:
@@ -77,6 +76,8 @@ def _spec(lines: Iterable[str]) -> "GitIgnoreSpec | None":
 
 
 _SUFFIX_BYTES = tuple(suffix.encode() for suffix in SUFFIXES)
+_SLIP_BYTES = tuple(suffix.encode() for suffix in SUFFIX_SLIPS)
+_FOLDER_BYTES = FOLDER.encode()
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {
     0x0A: "\\n",
     0x0D: "\\r",

@@ -48,6 +48,9 @@ _TABLE = (
          "repository. Commit the file itself."),
     Code("MUS021", _W, "unreadable path", "The path could not be read: it is not UTF-8, or not a regular file."),
     Code("MUS022", _E, "file too large to read", "Files over the size limit are not read at all."),
+    Code("MUS023", _E, "misspelt ending",
+         "A file holds objects of the fleet, and its name ends in `.YAML`, `.ymal` or the like, so it is not read. The "
+         "objects that nothing else declares keep their derived state, and stay in the fleet."),
     # -- 1xx: assembling
     Code("MUS101", _E, "field set twice",
          "Two files set the same field of one object. One file, one writer: remove the field from one of them. Until "

@@ -1,4 +1,4 @@
-"""Where under `derived/` an object's derived part lies.
+"""Where under `derived/` an object's derived part lies, and how files are called that are read.
 
 A function of the object's identity and the number of shards alone, and a path that every machine can write which may
 clone the repository: no step is longer than file systems take, and none differs from another by case alone or is what
@@ -7,6 +7,7 @@ Windows takes for a device. Names that are none of this, nearly all, stand as th
 
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +25,23 @@ SUFFIX: Final = ".yaml"
 _MOST_BYTES: Final = 255 - len(SUFFIX)  # what ext4, XFS, APFS and NTFS take of one name; a name may have 253
 _KEPT: Final = 200  # characters of a long name that are still there to be read
 _DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
+
+
+#: How the name of a file ends that may hold objects.
+SUFFIXES: Final = (SUFFIX, ".yml", ".json")
+
+
+def _slips(word: str) -> Iterator[str]:
+    yield from (word.upper(), word.capitalize(), f"{word} ")
+    for i in range(len(word)):
+        yield f"{word[: i + 1]}{word[i:]}"
+        yield f"{word[:i]}{word[i : i + 2][::-1]}{word[i + 2 :]}"
+
+
+#: How it ends where one of SUFFIXES was meant: in another case, a letter doubled, two swapped, a blank behind it.
+SUFFIX_SLIPS: Final = tuple(
+    sorted({f".{slip}" for suffix in SUFFIXES for slip in _slips(suffix[1:])}.difference(SUFFIXES))
+)
 
 
 @lru_cache(maxsize=1 << 15)  # asked for where a file is read, and where it is written
