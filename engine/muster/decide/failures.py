@@ -44,7 +44,7 @@ _CUT_OFF: Final = (
     "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
 )
 #: The findings that say of an expression for how many objects it failed.
-CODES: Final = frozenset((_FAILED[0], _CUT_OFF[0]))
+OF_FAILURES: Final = frozenset((_FAILED[0], _CUT_OFF[0]))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.check.admission.reach import looks_further
-from muster.decide.failures import CODES
+from muster.decide.failures import OF_FAILURES
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
 from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of, withheld_of
@@ -91,7 +91,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.allowance.usage],
         "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
-        "failed": put_findings(one for one in run.fleet.findings if one.code in CODES),
+        "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
     }
 
 

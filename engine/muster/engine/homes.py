@@ -13,7 +13,7 @@ from itertools import islice
 from sys import intern
 from typing import TYPE_CHECKING, Final
 
-from muster.decide.failures import CODES, in_order
+from muster.decide.failures import OF_FAILURES, in_order
 from muster.engine.figures import last_words, status_of, status_total
 from muster.engine.question import default_home, digest
 from muster.engine.records import (
@@ -172,7 +172,7 @@ def keep(
         found[where.of[failure.object]].failed.append(failure)
     loose = []
     for one in findings:
-        if one.code in CODES:
+        if one.code in OF_FAILURES:
             continue
         home_ = _home_of(one, where.of, homes_of_files)
         if home_ is None:

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from muster.decide.failures import CODES
+from muster.decide.failures import OF_FAILURES
 from muster.engine.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
 from muster.engine.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
 from muster.engine.records import get_failed, get_findings
@@ -192,7 +192,7 @@ class Part(Generic[A]):
                 if one.file in files
                 or (not one.file and one.object is not None and one.object not in standing)
                 or one.code == AGENTS_WITHHELD
-                or one.code in CODES
+                or one.code in OF_FAILURES
                 or (":" in one.file and one.file not in read)
             )  # fmt: skip
         yield from self.others

@@ -21,8 +21,7 @@ class Beyond:
     of conditions it knows. `adapters`: whether any adapter reports there; `derived`: whether any file is derived.
     `asked`: whether wide stages are; if not, what they said at the last run holds, of which clusters need to know
     `lease_floor`. `disrupted` are the clusters among those that stand on which a disruptive effect is asked for,
-    and `found` is what was found of the rest; `failed` are the expressions that
-    failed there.
+    and `found` is what was found of the rest; `failed` are the expressions that failed there.
     """
 
     standing: frozenset[ObjectId] = frozenset()
