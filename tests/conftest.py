@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 import muster
+from muster.fleet.faults import fallbacks_told_to
 from tests.support.examples import often
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ UNMEASURED = (
     "commands/test_watch.py", "decide/reports/test_stage.py", "decide/test_budgets.py", "decide/test_first_day.py",
     "decide/test_removals.py", "decide/test_sets.py", "decide/test_silence.py", "decide/wishes/test_remedies.py",
     "decide/wishes/test_stage.py", "engine/test_executors.py", "engine/test_standing.py", "fleet/test_derived.py",
-    "fleet/test_edges.py", "fleet/test_heard.py", "fleet/test_hostile.py", "gitio/test_push.py",
+    "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_heard.py", "fleet/test_hostile.py", "gitio/test_push.py",
     "output/test_comment.py", "yamlio/test_fuzz.py", "yamlio/test_shapes.py", "yamlio/test_writing.py",
 )  # fmt: skip
 
@@ -62,6 +63,21 @@ class _Tracers:
 
     here: "TraceFunction | None" = None
     elsewhere: "TraceFunction | None" = None
+
+
+@pytest.fixture(autouse=True)
+def _no_way_round_a_fault(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where muster would fall back on a longer way because a shorter one fails, the test fails: unless that is what it
+    is about (`falls_back`)."""
+    if request.node.get_closest_marker("falls_back"):
+        yield
+        return
+    with fallbacks_told_to(_raise):
+        yield
+
+
+def _raise(_doing: str, error: Exception) -> None:
+    raise error
 
 
 @pytest.hookimpl(wrapper=True)

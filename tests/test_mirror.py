@@ -32,7 +32,7 @@ THROUGH = {
     },
     "answers": {
         "answers/proving/test_questions.py": (  # what is proved is told by questions alone
-            "proving/confirm proving/inputs proving/invariants proving/rules proving/solver"
+            "proving/admission proving/confirm proving/inputs proving/invariants proving/rules proving/solver"
         ),
         "answers/proving/test_translate.py": (  # held against the evaluator, both ways
             "proving/arithmetic proving/comparing proving/doubt proving/functions proving/logic proving/reading"
@@ -101,21 +101,21 @@ THROUGH = {
         "decide/placements/test_reasons.py": "placements/explain",
         "decide/pools/test_failures.py": "pools/backoff pools/timeouts",
         "decide/pools/test_stage.py": (  # one pass is one story: what is counted is made, linked, powered and told
-            "pools/buckets pools/budget pools/clusters pools/conditions pools/ledger pools/manifest "
+            "pools/buckets pools/budget pools/carried pools/clusters pools/conditions pools/ledger pools/manifest "
             "pools/messages pools/model pools/pools pools/power pools/survey"
         ),
         "decide/pulses/test_stage.py": "pulses/event",
         "decide/test_approval.py": "pools/consent",
         "decide/test_budgets.py": "allowance held population",
-        "decide/test_faults.py": "failures kept",
+        "decide/test_faults.py": "kept",
         "decide/test_pipeline.py": "context",
         "decide/wishes/test_stage.py": "wish",
         "e2e/test_derived_files.py": "render",
         "e2e/test_signed_reports.py": "identity",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "hearing lost",
         "scenarios/test_scenarios.py": (  # fleets at a few instants, and what is derived: YAML tables
-            "add_ons conditions durations finalizing generations grounds incarnations registration remedies "
-            "removal requests taint_keys taint_policies taints traffic wishes/latches wishes/taints"
+            "add_ons conditions durations finalizing generations grounds incarnations lapses registration remedies "
+            "removal requests sighting taint_keys taint_policies taints traffic wishes/latches wishes/taints"
         ),
     },
     "engine": {
@@ -128,7 +128,7 @@ THROUGH = {
         "commands/test_progress.py": "progress",
         "commands/test_replay.py": "replayed",
         "engine/test_executors.py": "unread",
-        "engine/test_facts.py": "change changes",
+        "engine/test_facts.py": "change changes edits",
         "engine/test_sharded.py": "gathered provisional shard",  # shards and whole runs, held against each other
         "engine/test_uncommitted.py": "checking",
         "engine/test_unrest.py": "settle settled",
@@ -137,9 +137,9 @@ THROUGH = {
         ),
     },
     "fleet": {
+        "commands/test_removals.py": "missed/allowed",  # what a commit allows shows in what goes
         "commands/test_slips.py": "missed/find missed/guesses missed/names missed/search",  # told by every command
         "commands/test_slips_since.py": "missed/history",
-        "decide/test_faults.py": "faults",
         "decide/test_settings.py": "settings",
         "decide/test_sets.py": "sets",
         "e2e/test_hearing.py": "hearing",
@@ -154,7 +154,7 @@ THROUGH = {
         "check/test_schema_findings.py": "schemas violations",
         "decide/reports/test_acceptance.py": "reports",
         "packaging/test_wheel.py": "builtin bundle",  # what is shipped is there once it is installed
-        "scenarios/test_scenarios.py": "acceptance approvals assemble deciders detected ingresses",
+        "scenarios/test_scenarios.py": "acceptance approvals assemble deciders detected ingresses silent",
         "decide/test_budgets.py": "fleet",
     },
     "identity": {
@@ -174,6 +174,7 @@ THROUGH = {
         "e2e/test_work_trees.py": "stored",  # git's filters and line ends, in every form of a checkout
         "gitio/test_agentfetch.py": "quarantine refusals",  # what is fetched, and what is not
         "gitio/test_commit.py": "bringing outcomes",  # a branch and its work tree move together
+        "gitio/test_agentsettings.py": "fleetspec",  # what a Fleet says of agents is read so
         "gitio/test_recovery.py": "journal lentindex settling treechanges",  # what is left is read by who recovers
     },
     "model": {  # types with almost no behaviour: whoever has them tests them
@@ -207,6 +208,7 @@ THROUGH = {
     },
     "serving": {
         "agent/test_relay_access.py": "tls",  # real certificates, and who has none
+        "serving/test_server.py": "connection",  # clients that are many, slow or rude
     },
     "policy": {
         "answers/test_explain.py": "witness",

@@ -47,7 +47,7 @@ def test_a_subject_fits_on_a_line_and_a_body_into_a_commit() -> None:
     assert subject.startswith("1 cluster in the state 000, 1 cluster in the state 001, ")
     assert subject.endswith(", …")
     many = commit_message(run(), [change(number) for number in range(1005)]).splitlines()
-    assert many[0] == "1005 objects updated"
+    assert many[0] == "1005 clusters Odd True"
     assert "… and 5 more" in many
     assert len(many) < 1010
 
@@ -88,14 +88,14 @@ def test_a_forge_takes_nothing_of_it_for_an_order(said: str, stands: str) -> Non
 
 
 def test_where_ci_shall_pass_it_over_it_says_so() -> None:
-    assert commit_message(run("commit: {skipCI: true}"), [change(1)]).startswith("1 object updated [skip ci]\n")
+    assert commit_message(run("commit: {skipCI: true}"), [change(1)]).startswith("1 cluster Odd True [skip ci]\n")
 
 
 def test_a_message_that_muster_could_not_write_still_has_its_trailers() -> None:
     assert plain_message(run(), 2).splitlines() == [
-        "2 derived files updated", "", "Muster-Now: 2026-01-01T00:00:00Z", "Muster-Source: c0ffee",
+        "write or remove 2 derived files", "", "Muster-Now: 2026-01-01T00:00:00Z", "Muster-Source: c0ffee",
     ]  # fmt: skip
-    assert plain_message(run(), 1).startswith("1 derived file updated\n")
+    assert plain_message(run(), 1).startswith("write or remove 1 derived file\n")
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,10 @@ class TestABusyBranch:
         done = self.reconciled(engine, tmp_path, self.pushes(person, {"README.md": "x\n"}))
         assert (done.attempts, done.overtaken, done.looked_at[:15]) == (2, True, "the whole fleet")
         assert origin.git("log", "--format=%s", "main").splitlines()[1] == "Change"
-        assert f"Muster-Source: {before}" in origin.git("log", "-1", "--format=%B", "main")
+        said = origin.git("log", "-1", "--format=%B", "main")
+        assert f"Muster-Source: {origin.tip('main~1')}\nMuster-Whole: {before}\n" in said, (
+            "what came since is looked at"
+        )
         assert is_settled(origin)
         again = self.reconciled(engine, tmp_path, lambda: None)
         assert (again.commit, again.overtaken) == (None, False)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.acts.editing import Edited
 from muster.acts.reconcile import reconcile
@@ -164,3 +165,47 @@ def test_a_certificate_written_under_derived_for_another_request_does_not_count(
     repo.commit({"derived/certificatesigningrequests/a.yaml": yaml.safe_dump(body)})
     decided(repo)
     assert "certificate" not in derived(repo, "a")["status"]
+
+
+def _named(*authorities: Authority) -> str:
+    text = "".join(one.certificate.public_bytes(Encoding.PEM).decode() for one in authorities)
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}}
+    return yaml.safe_dump({**body, "spec": {"signing": {"authority": text}}})
+
+
+def test_the_authority_that_the_fleet_names_signs_and_no_other(authority: Authority, tmp_path: Path) -> None:
+    other = load_authority(*new_authority(tmp_path / "other"), timedelta(hours=1), NOW)
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"c1.yaml": CLUSTER, "a.yaml": request("a"), "fleet.yaml": _named(other)})
+    decided(repo)
+    done = signing(repo, authority)
+    assert (done.commit, done.refused) == (
+        None, ("nothing is signed: --ca-cert is not an authority that Fleet.spec.signing.authority names",)
+    )  # fmt: skip
+    repo.commit({"fleet.yaml": _named(other, authority)})  # one takes the other's place
+    done = signing(repo, authority)
+    assert (len(done.told), done.waiting) == (1, ())
+
+
+def test_where_the_fleet_names_no_authority_the_signer_says_so(authority: Authority, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"c1.yaml": CLUSTER, "a.yaml": request("a")})
+    decided(repo)
+    (said,) = signing(repo, authority).waiting
+    assert said.startswith("the Fleet names no authority")
+
+
+def test_a_name_that_no_agent_has_is_not_signed_though_a_person_approved_it(
+    authority: Authority, tmp_path: Path
+) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    odd = yaml.safe_load(manifest("odd", "c1", new_request("c1", "system:open-cluster-management:c1:x,*")))
+    odd["status"] = {"conditions": [{"type": "Approved", "status": "True", "reason": "ByHand", "message": ""}]}
+    repo.commit({"c1.yaml": CLUSTER, "odd.yaml": yaml.safe_dump(odd)})
+    decided(repo)
+    done = signing(repo, authority)
+    assert done.commit is None
+    (said,) = done.refused
+    assert said.startswith(
+        "CertificateSigningRequest/odd is not signed: 'system:open-cluster-management:c1:x,*' is not"
+    )

@@ -27,6 +27,7 @@ class Receiver(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.spans, self.resource = list[Any](), dict[str, str]()
+        self.moved_to = ""
 
     @property
     def environ(self) -> dict[str, str]:
@@ -42,6 +43,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:
+        if self.server.moved_to:
+            self.send_response(307)
+            self.send_header("Location", self.server.moved_to)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         assert self.path == "/v1/traces"
         sent = ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
         for of in sent.resource_spans:
@@ -95,6 +102,15 @@ def test_a_run_is_a_span_with_its_steps_and_the_commands_of_git_below(repo: Repo
     assert max(span.end_time_unix_nano for span in receiver.spans) == run.end_time_unix_nano
     assert len({span.trace_id for span in receiver.spans}) == 1
     assert not any(" " in span.name.removeprefix("git ") for span in receiver.spans), "no arguments"
+
+
+def test_traces_stay_on_the_origin_that_is_named(repo: Repo, receiver: Receiver) -> None:
+    with Receiver() as other:
+        Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
+        receiver.moved_to = f"http://127.0.0.1:{other.server_port}/v1/traces"
+        assert reconcile(repo, **receiver.environ, OTEL_EXPORTER_OTLP_HEADERS="token=secret").returncode == 0
+        other.shutdown()
+    assert other.spans == []
 
 
 def test_a_run_that_fails_says_so(repo: Repo, receiver: Receiver) -> None:

@@ -6,7 +6,7 @@ import struct
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -303,3 +303,151 @@ def test_the_verb_relays_once_and_the_hub_decides(site: Site, tmp_path: Path, mu
     assert "1 cluster available" in site.hub.git("log", "-1", "--format=%s", "main")
     assert muster("relay", *options[:4], "--name", "No!", "--once")[0] == exits.USAGE
     assert muster("relay", *options, "--listen", "127.0.0.1:0")[0] == exits.USAGE
+
+
+def plant(site: Site, name: str, entries: Sequence[tuple[str, str]]) -> None:
+    """Point an agent's branch at a tree that git itself would never make: as a hostile agent pushes it."""
+    blob = site.repo.git("hash-object", "-w", "--stdin", stdin=b"x\n")
+    below = site.repo.git("mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
+    tree = b"".join(
+        b"%b %b\0%b" % (mode.encode(), path.encode(), bytes.fromhex(below if mode == "40000" else blob))
+        for mode, path in entries
+    )
+    made = site.repo.git("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=tree)
+    site.repo.git("update-ref", f"refs/heads/agents/{name}", site.repo.git("commit-tree", made, "-m", "Renew"))
+
+
+ODD = {
+    "git~1": [("40000", "git~1")],
+    "space": [("40000", ".git ")],
+    "dot": [("40000", ".git.")],
+    "zero width": [("40000", ".g\u200cit")],
+    "stream": [("40000", ".git::$INDEX_ALLOCATION")],
+    "backslash": [("100644", "a\\.git\\config")],
+    "gitmodules": [("100644", ".gitmodules")],
+    "gitmodules as NTFS has it": [("120000", "gitmod~1")],
+    "gitmodules as HFS+ has it": [("120000", ".gitmod\u200cules")],
+    "gitattributes": [("120000", ".gitattributes")],
+    "gitignore": [("120000", ".gitignore")],
+    "mailmap": [("120000", ".mailmap")],
+    "dotdot": [("40000", "..")],
+    "unsorted": [("100644", "b"), ("100644", "a")],
+    "twice": [("100644", "a"), ("100644", "a")],
+    "mode": [("100664", "a")],
+    "padded": [("0100644", "a")],
+    "link": [("120000", "a")],
+    "module": [("160000", "a")],
+    "no name": [("100644", "")],
+    "slash": [("100644", "a/b")],
+    "a folder as a file": [("100644", "a"), ("40000", "a")],
+}
+
+
+@pytest.mark.parametrize("entries", ODD.values(), ids=ODD)
+def test_one_agent_cannot_silence_a_relay(site: Site, entries: Sequence[tuple[str, str]]) -> None:
+    """The hub checks what is pushed as strictly as git can, and would refuse the whole branch."""
+    site.hub.git("config", "receive.fsckObjects", "true")
+    site.beat("edge-a", 1)
+    plant(site, "edge-bad", entries)
+    assert site.relay.step() == 1
+    assert site.heard() == {"edge-a": "edge-a: 1"}
+    (line,) = site.relay.news()
+    assert line.startswith("agents/edge-bad is left out: ")
+    site.beat("edge-bad", 2)  # it mends its ways
+    assert site.relay.step() == 1
+    assert site.heard() == {"edge-a": "edge-a: 1", "edge-bad": "edge-bad: 2"}
+
+
+def test_an_agent_whose_blob_is_lost_is_left_out(site: Site) -> None:
+    lost = site.repo.git("hash-object", "-w", "--stdin", stdin=b"lost\n")
+    tree = site.repo.git("mktree", stdin=f"100644 blob {lost}\tlease.yaml\n".encode())
+    site.repo.git("update-ref", "refs/heads/agents/edge-bad", site.repo.git("commit-tree", tree, "-m", "x"))
+    (site.repo.path / "objects" / lost[:2] / lost[2:]).unlink()
+    site.beat("edge-a", 1)
+    assert site.relay.step() == 1
+    assert site.heard() == {"edge-a": "edge-a: 1"}
+    assert site.relay.news() == [f"agents/edge-bad is left out: lease.yaml: object {lost}"]
+
+
+HOOK = """\
+#!/bin/sh
+while read -r old new ref; do
+    git grep -q evil "$new" && echo 'no evil here' >&2 && exit 1
+done
+exit 0
+"""
+
+
+def test_whose_words_the_hub_refuses_is_found_and_named(site: Site) -> None:
+    """For reasons of its own, of which a relay knows nothing."""
+    hook = site.hub.path / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(HOOK)
+    hook.chmod(0o755)
+    names = [f"edge-{number}" for number in range(9)]
+    for name in names:
+        site.beat(name, 1)
+    site.repo.commit_to("refs/heads/agents/edge-4", {"lease.yaml": "evil\n"})
+    site.relay.post("edge-h", None, {"lease.yaml": b"evil\n"})
+    assert site.relay.step() == 8
+    assert set(site.heard()) == set(names) - {"edge-4"}
+    why = "the hub refuses it (pre-receive hook declined)"
+    assert site.relay.news() == [f"agents/edge-4 is left out: {why}", f"agents/edge-h is left out: {why}"]
+    assert (site.relay.step(), site.relay.news()) == (0, [])
+    # It goes on, and costs the others one push at most: it has its own until its words are taken.
+    site.repo.commit_to("refs/heads/agents/edge-4", {"lease.yaml": "evil again\n"})
+    site.beat("edge-1", 2)
+    assert site.relay.step() == 1
+    assert site.heard()["edge-1"] == "edge-1: 2"
+    site.beat("edge-4", 3)
+    assert site.relay.step() == 1
+    assert site.heard()["edge-4"] == "edge-4: 3"
+
+
+def test_a_hub_that_refuses_everything_is_no_agents_fault(site: Site) -> None:
+    hook = site.hub.path / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    site.beat("edge-a", 1)
+    site.beat("edge-b", 1)
+    with pytest.raises(RepositoryError, match="the hub refuses refs/heads/relays/edge"):
+        site.relay.step()
+    assert site.relay.news() == []
+    hook.unlink()
+    assert site.relay.step() == 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["git~1/config", ".git /x", ".git./x", ".g\u200cit/x", ".gitmodules", ".gitattributes", "a\\.git\\x", "a:b", "a./b",
+     "reports/.mailmap", "/a", "a//b", "", "..", "a/../b"],
+)  # fmt: skip
+def test_an_odd_path_is_refused_at_the_door(site: Site, tokens: Path, tmp_path: Path, path: str) -> None:
+    with serving(site, tokens) as url:
+        ref = own(url, "edge-h", tmp_path)
+        with pytest.raises(RepositoryError, match="refuses \\(400\\)"):
+            ref.replace(NOTHING, {path: b"x\n"}, "Renew")
+    assert site.relay.step() == 0
+
+
+def test_a_path_cannot_be_a_file_and_a_folder(site: Site, tokens: Path, tmp_path: Path) -> None:
+    with serving(site, tokens) as url, pytest.raises(RepositoryError, match="lies below a file"):
+        own(url, "edge-h", tmp_path).replace(NOTHING, {"a": b"x\n", "a/b": b"x\n"}, "Renew")
+
+
+def test_a_name_that_means_dot_git_counts_nowhere(site: Site, tmp_path: Path, muster: Run) -> None:  # noqa: F811
+    """At the hub itself: on the branch, below `derived/` and on an agent's ref. It is told, and nothing ends by it."""
+    person = Repo(tmp_path / "person", site.hub.environ)
+    person.git("config", "core.protectNTFS", "false")
+    person.commit(
+        {"clusters/edge-a.yaml": cluster("edge-a"), "derived/git~1/x.yaml": "a: 1\n", "git~1/x.yaml": "a: 1\n"}
+    )
+    person.git("push", "--quiet", "origin", "main")
+    files = {"git~1/x.yaml": "a: 1\n", **_files("edge-a", "2026-01-01T00:00:00Z")}
+    site.hub.commit_to("refs/heads/agents/edge-a", files)
+    now = ("--now", format_time(NOW))
+    code, _, err = muster("reconcile", "--repo", person.path, "--push", *now)
+    assert (code, err.count("MUS021")) == (exits.FINE, 3)
+    assert "1 cluster available" in site.hub.git("log", "-1", "--format=%s", "main")
+    assert muster("forecast", "--repo", person.path, *now)[0] == exits.FINE

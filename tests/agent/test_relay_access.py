@@ -126,9 +126,13 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
         world.sign()
         heart.beat()
         assert rotation.current is not None
-        assert heart.beat() == "renewed, ManagedClusterConditionAvailable is True"
+        said = heart.beat()
+        assert said.startswith(
+            "renewed, ManagedClusterConditionAvailable is True; the hub counts nothing of it: NotSigned"
+        )
         world.turn()
         assert world.condition("AgentIdentityVerified") == ("True", "SignatureVerified")
+        assert heart.beat() == "renewed, ManagedClusterConditionAvailable is True"
         assert world.condition("ManagedClusterConditionAvailable")[0] == "True"
 
         # From now on it needs no token. What others put there in its name it does not take over.

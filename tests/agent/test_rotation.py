@@ -121,7 +121,7 @@ def test_from_a_strangers_request_to_a_certificate_and_the_next(story: Story) ->
     story.edit("fleet.yaml", FLEET)
     assert story.heart.beat() == "asked to be let in"
     story.run("reconcile")
-    assert story.sign() == "nothing to do\n"  # nobody has said yes
+    assert "waits for approval: muster accept --clusters edge" in story.sign()  # nobody has said yes
     story.run("accept", "--clusters", "edge")
     story.run("reconcile")
     story.heart.beat()
@@ -188,7 +188,7 @@ def test_a_certificate_that_people_deny_is_revoked(story: Story) -> None:
     story.run("reconcile")
     (other,) = set(story.derived()) - {name} or {Path(story.requests()[0]).stem}
     assert other != name  # a stranger again, with another key and name
-    assert story.sign() == "nothing to do\n"
+    assert f"nothing to do\nCertificateSigningRequest/{other} waits for approval" in story.sign()
     story.run("accept", "--clusters", "edge")
     story.round()
     assert story.certificate

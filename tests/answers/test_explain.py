@@ -12,10 +12,13 @@ from muster.engine.explained import Explanation
 from muster.engine.run import Run
 from muster.model.ids import ObjectId
 from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, MULTI_CLUSTER_INGRESS, PLACEMENT
+from muster.model.times import format_time
+from muster.output.explanation import explanation_text
 from muster.policy.witness import Witness
 from tests.support.example import EXAMPLE, NOON
 from tests.support.fuzzing import corpus
 from tests.support.mutations import Broken, Files
+from tests.support.truth import misread
 
 
 @cache
@@ -47,6 +50,37 @@ def test_of_every_decision_the_rule_and_what_it_rests_on() -> None:
                 assert one.place is not None, one
                 assert one.place.line, one
     assert told > 200, "the example has decisions of all sorts"
+
+
+@pytest.mark.parametrize("later", [timedelta(0), timedelta(minutes=4), timedelta(days=1)])
+def test_what_was_read_stands_where_it_is_said_to_stand(later: timedelta) -> None:
+    """Of a parameter that the Fleet sets the Fleet's file, of a condition the line of its status."""
+    run, witness = witnessed(NOON + later)
+    places = 0
+    for id_ in run.fleet.decided:
+        for one in explain(run, witness, id_).fields:
+            for read in one.reads:
+                assert not list(misread(run.fleet, read)), (id_, one.label, read)
+                places += read.place is not None
+    assert places > 300
+
+
+def test_a_taint_is_dated_by_the_condition_that_it_rests_on() -> None:
+    """And not by that of another type, or by what the file of the last run says."""
+    now = NOON + timedelta(minutes=8)
+    (found,) = explained(MANAGED_CLUSTER.id("prod-ap-2"), "taints", now).fields
+    (condition,) = [read for read in found.reads if read.label.startswith("conditions")]
+    assert (condition.label, condition.value) == ("conditions.ManagedClusterConditionAvailable.status", "'Unknown'")
+    assert condition.since == found.since == now, "both became so in this run"
+    assert condition.place is None, "the file still says what was"
+
+
+def test_what_has_no_deadline_says_what_of_it_has() -> None:
+    (found,) = explained(MANAGED_CLUSTER.id("prod-us-2"), "taints").fields
+    text = explanation_text(Explanation(MANAGED_CLUSTER.id("prod-us-2"), NOON, (found,)), lambda _: "")
+    (condition,) = explained(MANAGED_CLUSTER.id("prod-us-2"), "ManagedClusterConditionAvailable").fields
+    assert condition.until is not None
+    assert f"conditions.ManagedClusterConditionAvailable.status does at {format_time(condition.until)}, in" in text
 
 
 def test_a_witness_changes_nothing() -> None:

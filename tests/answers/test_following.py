@@ -101,6 +101,6 @@ def test_of_what_files_say_no_more(tmp_path: Path) -> None:
         lambda: commit({"more.yaml": None}),
         lambda: commit({"said.yaml": report("dns")}),
         lambda: commit({"said.yaml": None}),
-        lambda: commit({"x.yaml": None}, "Go\n\nMuster-Allow-Removal: all"),
+        lambda: commit({"x.yaml": None}, "Go\n\nMuster-Allow-Removal: x"),
     ])  # fmt: skip
     assert taken["part"] == 5, taken

@@ -81,9 +81,8 @@ def test_commits_of_others_on_top_change_nothing(decided: Repo, muster: Muster) 
 
 
 def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muster) -> None:
-    """Malice or a broken clock: somebody's commit says that it decided in 2099."""
-    decided.commit({"notes.txt": "x"}, message="3 clusters fine\n\nMuster-Now: 2099-01-01T00:00:00Z")
-    evil = decided.tip()
+    """A broken clock: a run decided in 2099."""
+    evil = decided.commit_run({"derived/notes.txt": "x"}, "3 clusters fine", now="2099-01-01T00:00:00Z")
     code, _, err = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")
     assert code == exits.REPOSITORY
     assert evil[:12] in err
@@ -94,6 +93,28 @@ def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muste
     assert decided.git("log", "-1", "--format=%(trailers:key=Muster-Now,valueonly)").strip() == "2026-01-01T00:07:00Z"
     assert decided.git("diff", "--name-only", "HEAD~1") == ""  # nothing else had to change
     assert muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z") == (exits.FINE, "nothing to do\n", "")
+
+
+@pytest.mark.parametrize("forged", ["Muster-Now: {late}", "Muster-Now: {late}\nMuster-Source: {tip}"])
+@pytest.mark.parametrize("files", [{}, {"notes.txt": "x"}, {"notes.txt": "x", "derived/notes.txt": "x"}])
+def test_what_people_write_into_a_message_stops_no_run(
+    decided: Repo, muster: Muster, forged: str, files: dict[str, str]
+) -> None:
+    decided.commit(files, "typo\n\n" + forged.format(late="2099-01-01T00:00:00Z", tip=decided.tip()))
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")[:2] == (exits.FINE, "nothing to do\n")
+    assert muster(decided, "reconcile", "--now", FIRST)[0] == exits.REPOSITORY, "the last run is the one that was"
+
+
+def test_what_a_merged_branch_says_of_runs_is_nothing(decided: Repo, muster: Muster) -> None:
+    """Neither as its commits say it, which touch nothing or take back what they touched, nor dated ahead."""
+    decided.git("switch", "--quiet", "--create", "topic", "HEAD~1")
+    decided.commit_run({"derived/notes.txt": "x"}, now="2099-01-01T00:00:00Z")
+    decided.commit_run({"derived/notes.txt": None}, now="2099-01-01T00:00:00Z")
+    decided.commit_run({}, now="2099-01-01T00:00:00Z")
+    decided.commit({"notes.txt": "x"})
+    decided.git("switch", "--quiet", "main")
+    decided.git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")[:2] == (exits.FINE, "nothing to do\n")
 
 
 def test_plan_shows_what_a_reconcile_would_do(decided: Repo, muster: Muster) -> None:

@@ -1,6 +1,9 @@
 """Coverage of policies: what no case of a test took is named."""
 
+import pytest
+
 from muster.answers.memory import MemorySnapshot
+from muster.answers.policybranches import branches_of
 from muster.answers.policycoverage import Coverage
 from muster.answers.policytest import run_tests
 from muster.engine.checking import check_snapshot
@@ -122,3 +125,72 @@ def test_some_cases_alone() -> None:
     assert [result.case for result in run_tests(whole, only="UG", coverage=found)] == ["huge"]
     assert [one.policy.name for one in found.policies] == ["sized"], "those that are tested, and no others"
     assert len(run_tests(whole, only="sized")) == 3
+
+
+WITHIN = """---
+apiVersion: muster.dev/v1alpha1
+kind: ConditionPolicy
+metadata: {name: within}
+spec:
+  target: {kind: ManagedCluster}
+  type: Within
+  rules:
+  - name: only
+    when: WHEN
+    status: "True"
+    reason: R
+    message: m
+"""
+TAINTED = """
+    given:
+      objects:
+      - apiVersion: cluster.open-cluster-management.io/v1
+        kind: ManagedCluster
+        metadata: {name: a, labels: {x: y}}
+        spec: {hubAcceptsClient: true, taints: [{key: k, effect: NoSelect}, {key: l, value: v, effect: NoSelect}]}
+    steps:
+    - at: "2026-01-01T00:00:00Z"
+      expect: [{object: ManagedCluster/a, remedyActions: []}]
+"""
+#: An expression -> the parts of it that can turn out in several ways, beside the whole.
+PARTS = {
+    "self.spec.taints.exists(t, t.key == 'k' && has(t.value))": ["has(t.value)", "t.key == 'k'"],
+    "self.spec.taints.all(t, t.key == 'k' || has(t.value))": ["has(t.value)", "t.key == 'k'"],
+    "self.spec.taints.exists_one(t, (has(t.value) ? t.value : '') == 'v' || t.key == 'z')": [
+        "''", "(has(t.value) ? t.value : '') == 'v'", "t.key == 'z'", "t.value",
+    ],
+    "self.spec.taints.filter(t, has(t.value) && t.effect in ['NoSelect']).size() == 1": [
+        "has(t.value)", "t.effect in ['NoSelect']",
+    ],
+    "'v' in self.spec.taints.map(t, has(t.value) ? t.value : 'none')": ["'none'", "t.value"],
+    "cel.bind(n, generation, n > 5 || (n == 1 && accepted))": ["accepted", "n == 1", "n == 1 && accepted", "n > 5"],
+    "self.metadata.?labels.optMap(l, 'x' in l || 'y' in l).orValue(false)": ["'x' in l", "'y' in l"],
+    "has(self.spec) && !has(lease.spec)": ["!has(lease.spec)", "has(self.spec)"],
+}  # fmt: skip
+
+
+def within(when: str, cases: str = "") -> Coverage:
+    test = TEST.replace("ConditionPolicy/sized", "ConditionPolicy/within") + (cases or f"\n  - name: it{TAINTED}")
+    texts = {"policy.yaml": WITHIN.replace("WHEN", f'"{when}"'), "test.yaml": test}
+    found = Coverage()
+    assert not [one for one in run_tests(check_snapshot(MemorySnapshot(texts)), coverage=found) if one.failures]
+    return found
+
+
+@pytest.mark.parametrize("when", PARTS)
+def test_operands_inside_macros_count_by_their_text(when: str) -> None:
+    ruled = check_snapshot(MemorySnapshot({"policy.yaml": WITHIN.replace("WHEN", f'"{when}"')}))
+    (found,) = (parts for id_, parts in branches_of(ruled).items() if id_.name == "within")
+    assert sorted({branch.part for branch in found.values()} - {""}) == PARTS[when]
+
+
+def test_one_round_of_a_macro_suffices() -> None:
+    (found,) = within("self.spec.taints.filter(t, t.effect == 'NoSelect' && has(t.value)).size() > 0").policies
+    assert [str(branch) for branch in found.missing] == [
+        "rule only is never false", "rule only: t.effect == 'NoSelect' is never false",
+    ]  # fmt: skip
+
+
+def test_a_field_that_is_asked_for_is_named_as_that() -> None:
+    (found,) = within("has(self.spec) && has(lease.spec)").policies
+    assert "rule only: has(self.spec) is never false" in map(str, found.missing)

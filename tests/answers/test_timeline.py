@@ -47,7 +47,13 @@ def decide(
         f"{folder}/{name}.yaml": FILE.format(status) if status in ("True", "Unknown", "False") else status or None
         for name, status in clusters.items()
     }
-    return repo.commit(files, "Told" + (f"\n\nMuster-Now: {format_time(at)}\n" if at else ""))
+    if at is None:
+        return repo.commit(files, "Told")
+    # Of the first commit that is known nothing but its date counts.
+    dated = Repo(repo.path, {**repo.environ, "GIT_COMMITTER_DATE": format_time(at)})
+    if repo.git("rev-parse", "--verify", "--quiet", "HEAD", check=False):
+        return dated.commit_run(files, "Told", now=format_time(at))
+    return dated.commit(files, "Told")
 
 
 def opened(repo: Repo) -> Repository:
@@ -81,11 +87,11 @@ def test_steps_are_those_in_which_a_status_changed_whoever_made_them(tmp_path: P
     decide(repo, None, {"b": BY_HAND})  # dated by a clock that is half a day late
     decide(repo, hours(3), {"a": "True", "b": "True"})
     flat = {name: (repo.path / f"derived/managedclusters/{name}.yaml").read_bytes() for name in "ab"}
-    repo.commit(
+    repo.commit_run(
         {f"derived/managedclusters/{name}.yaml": None for name in flat}
         | {f"derived/managedclusters/0{name}/{name}.yaml": data for name, data in flat.items()},
-        f"Shards\n\nMuster-Now: {format_time(hours(4))}\n",
-    )
+        "Shards", now=format_time(hours(4)),
+    )  # fmt: skip
     look()
     decide(repo, hours(5), {"b": ""}, "derived/managedclusters/0b")
     found = look()

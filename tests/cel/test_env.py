@@ -3,7 +3,19 @@
 import pytest
 
 from muster import cel
-from muster.cel.types import INT, STRING
+from muster.cel.types import (
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Field,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+    Type,
+)
 
 ADD = cel.Function(lambda left, right: left + right, (INT, INT), INT)
 
@@ -31,3 +43,17 @@ def test_what_a_function_raises_is_an_evaluation_error() -> None:
     env = cel.Env(variables={"a": STRING}, functions={"find": cel.Function(refuse, (STRING,), STRING, member=True)})
     with pytest.raises(cel.EvaluationError):
         cel.compile("a.find()", env).evaluate({"a": "x"})
+
+
+TIMES = (TIMESTAMP, ListType(DURATION), MapType(STRING, DYN), ObjectType("o", {"at": Field(NullableType(TIMESTAMP))}))
+
+
+@pytest.mark.parametrize("parameter", TIMES)
+def test_a_function_that_may_be_given_moving_times_says_what_becomes_of_them(parameter: Type) -> None:
+    with pytest.raises(ValueError, match="declares what becomes of moving ones"):
+        cel.Function(len, (STRING, parameter), INT)
+    assert cel.Function(len, (STRING, parameter), INT, moving=cel.Moving.CARRIED).moving is cel.Moving.CARRIED
+
+
+def test_a_function_of_texts_has_nothing_to_declare() -> None:
+    assert cel.Function(len, (MapType(STRING, STRING), ObjectType("o", {"a": Field(INT)})), INT).moving is None

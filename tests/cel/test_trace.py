@@ -1,6 +1,7 @@
 """A trace shows each part's value under its place, and what was never looked at."""
 
 from muster import cel
+from muster.cel import ast
 
 
 def trace(text: str, **variables: object) -> str:
@@ -59,3 +60,12 @@ def test_parts_are_data() -> None:
         ("the result", "value", "true"),
         ("b", "skipped", "not evaluated"),
     ]
+
+
+def test_outcomes_of_every_round_are_kept() -> None:
+    program = cel.compile("[1, 2, 3].filter(n, n > 2 || n < 2)")
+    trace = program.run({}, trace=True).trace
+    assert trace is not None
+    gave = {(program.text[node.offset], way) for node in ast.walk(program.node)
+            for id_, way in trace.outcomes if node.id == id_}  # fmt: skip
+    assert gave == {(">", True), (">", False), ("<", True), ("<", False), ("|", True), ("|", False)}

@@ -62,7 +62,7 @@ def fleet(tmp_path: Path) -> Repo:
 def test_a_violation_is_refused_wherever_it_is_met(fleet: Repo, muster: Run) -> None:
     assert muster("validate", "--repo", fleet.path) == (0, "2 objects, no findings\n", "")
     fleet.write("apps/web.yaml", deployment(9))
-    told = "apps/web.yaml:3:12: error MUS320: too many"
+    told = "apps/web.yaml:4:8: error MUS320: too many"
     code, out, _ = muster("validate", "--repo", fleet.path)
     assert (code, told in out) == (1, True)
     fleet.git("add", ".")
@@ -207,7 +207,7 @@ def test_a_rule_that_is_committed_answers_for_what_it_refuses(fleet: Repo, muste
         fleet.write(path, after)
         fleet.git("add", path)
         code, out, _ = muster("validate", "--repo", fleet.path, "--staged", "--touched")
-        assert (code, "apps/web.yaml:3:12: error MUS320: too many" in out) == (1, True), path
+        assert (code, "apps/web.yaml:4:8: error MUS320: too many" in out) == (1, True), path
         fleet.write(path, before)
         fleet.git("add", path)
     fleet.commit({"limit.yaml": limit.replace("5", "2"), "space.yaml": space.replace("gold", "tin")})

@@ -34,7 +34,7 @@ def test_what_happens_next(muster: Run, fleet: Repo) -> None:
 
 def test_a_lost_region(muster: Run, fleet: Repo) -> None:
     _, out, _ = muster("forecast", "--repo", fleet.path, *NOON, "--for", "5m", "--lose", "region=eu")
-    assert out.startswith("2026-01-01T12:00:00Z  now  3 clusters Unknown, 1 placement changed\n")
+    assert out.startswith("2026-01-01T12:00:00Z  now  3 clusters Unknown, 1 placement rescheduled\n")
     assert "cluster prod-us-1 joined placement shop/search" in out
     assert "prod-us-2: condition ManagedClusterConditionAvailable" not in out, "all others go on renewing"
 
@@ -78,7 +78,7 @@ def test_a_policy_of_ones_own(muster: Run, fleet: Repo, tmp_path: Path) -> None:
 def test_a_plan_of_what_has_not_happened(muster: Run, fleet: Repo) -> None:
     code, out, _ = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu,env=prod")
     assert code == 0
-    assert "3 clusters Unknown, 1 placement changed: 4 derived files to write or remove." in out
+    assert "3 clusters Unknown, 1 placement rescheduled: 4 derived files to write or remove." in out
     code, _, err = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu", "--base", "main")
     assert (code, "--base compares what is committed" in err) == (2, True)
 

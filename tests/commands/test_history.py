@@ -86,7 +86,22 @@ def test_a_shallow_clone_does_not_take_its_first_commit_for_news(muster: Run, fl
     code, out, _ = muster("history", "cluster/a", "--repo", tmp_path / "clone", "--now", "2026-01-01T16:00:00Z")
     assert code == 0
     assert out == (
-        "this clone has no history from before 2026-01-01T15:00:00Z: fetch more of it to see more\n"
+        "this clone has no history from before 2026-01-01T00:00:00Z: fetch more of it to see more\n"
         "nothing changed since 2025-12-02T16:00:00Z\n"
-        "ManagedClusterConditionAvailable since 2026-01-01T15:00:00Z: True 1h (100.00 %)\n"
-    )
+        "ManagedClusterConditionAvailable since 2026-01-01T00:00:00Z: True 16h (100.00 %)\n"
+    ), "of the first commit, whose parent is not here, only its date is known"
+
+
+def test_what_people_edit_is_told_with_both_values(muster: Run, fleet: Repo) -> None:
+    """A label and the set, by who changed them; what an agent reports in another file is no edit."""
+    prod = "region: de, cluster.open-cluster-management.io/clusterset: prod"
+    fleet.commit({"a/cluster.yaml": cluster("a", region="de").replace("region: de", prod)}, message="Move it")
+    fleet.commit({"a/seen.yaml": observed("a", cpu=4)})
+    assert muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T15:01:00Z")[0] == 0
+    lines = muster("history", "cluster/a", "--repo", fleet.path, "--now", "2099-01-01T00:00:00Z", "--since", "90000d")[
+        1
+    ]
+    told = [line.partition("  ")[2].partition("  ")[2] for line in lines.splitlines()]
+    edits = [line for line in told if line.startswith(("label", "set", "edited"))]
+    assert [line.partition(", by ")[0] for line in edits] == ["label region eu -> de", "set default -> prod"]
+    assert not [line for line in edits if ", by " not in line]

@@ -374,3 +374,53 @@ def test_usage(muster: Run, fleet: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("")
     code, out, errors = muster("import", tmp_path / "empty.yaml")
     assert (code, out, errors) == (0, "nothing to do\n", "")
+
+
+COMMANDS = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: other}
+spec: {agents: {signing: required}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Approval
+metadata: {name: all}
+spec: {effects: [{object: ManagedCluster/a, effect: removal, since: "2026-01-01T12:00:00Z"}]}
+---
+apiVersion: muster.dev/v1alpha1
+kind: DisruptionBudget
+metadata: {name: open, annotations: {muster.dev/allow-disruption: "until 2030-01-01T00:00:00Z: a fire"}}
+spec: {maxDisrupted: 1}
+"""
+
+
+def test_what_commands_muster_is_proposed_and_not_taken(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    before = files(fleet)
+    (tmp_path / "hub.yaml").write_text(COMMANDS)
+    code, out, errors = muster("import", tmp_path / "hub.yaml", "--replace")
+    assert (code, errors.count("MUS143")) == (0, 3), errors
+    assert "Fleet: other proposed" in out
+    assert files(fleet) == before, "nothing that muster reads"
+    proposed = sorted(path.relative_to(fleet).as_posix() for path in fleet.rglob("*.proposed"))
+    assert proposed == ["approvals/all.yaml.proposed", "fleet.yaml.proposed", "policies/open.yaml.proposed"]
+    assert yaml.safe_load((fleet / "fleet.yaml.proposed").read_text())["metadata"]["name"] == "other"
+    commit(fleet)
+    assert muster("validate")[:1] == (0,)
+    code, out, _ = muster("import", tmp_path / "hub.yaml")
+    assert (code, out.splitlines()[-1]) == (0, "nothing to do")
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
+def test_a_time_at_which_no_dump_is_taken_is_not_proposed_as_one(
+    muster: Run, fleet: Path, tmp_path: Path, moment: str
+) -> None:
+    text = CLUSTER % f"eu-9, creationTimestamp: '{moment}'"
+    (tmp_path / "hub.yaml").write_text(text)
+    _, out, _ = muster("import", tmp_path / "hub.yaml", "--dry-run")
+    assert f"they do not count for that: {moment}" in out
+    code, out, _ = muster("import", tmp_path / "hub.yaml")
+    assert code == 0
+    assert "then: muster reconcile --now TIME, the time at which the dump was taken" in out
+    (tmp_path / "hub.yaml").write_text(f"{text}---\n" + CLUSTER % "eu-8, creationTimestamp: '2026-01-01T12:00:00Z'")
+    _, out, _ = muster("import", tmp_path / "hub.yaml", "--replace")
+    assert "muster reconcile --now 2026-01-01T12:00:00Z" in out

@@ -110,6 +110,20 @@ def test_a_run_that_fails_is_counted_where_it_did(muster: Run, tmp_path: Path) -
     assert "muster_last_success_timestamp_seconds" not in found
 
 
+@pytest.mark.falls_back
+def test_a_fault_that_it_finds_a_way_round_is_counted_and_said(
+    muster: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, file = fleet(tmp_path / "fleet"), tmp_path / "muster.prom"
+    assert muster("reconcile", "--repo", str(repo.path), "--now", AT)[0] == 0
+    monkeypatch.setattr("muster.engine.decided.DecidedPart.answer", lambda _: 1 // 0)
+    code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(file))
+    assert code == 0
+    assert "while deciding a part of the fleet" in err
+    assert "ZeroDivisionError" in err
+    assert read(file)['muster_fallbacks_total{doing="deciding a part of the fleet"}'] == 1
+
+
 def test_a_file_that_is_none_of_ours_is_said_and_replaced(muster: Run, tmp_path: Path) -> None:
     repo, file = fleet(tmp_path / "fleet", "a"), tmp_path / "muster.prom"
     file.write_text('muster_runs_total{fleet="another",outcome="committed"} 7\n')

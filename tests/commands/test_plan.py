@@ -1,6 +1,7 @@
 """`muster plan --base` as a user meets it: what a branch changes, on a terminal, in CI, and as a comment."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,9 @@ def test_a_change_of_a_remedy_names_clusters_and_traffic(
     code, out, err = muster("plan", "--repo", repo.path, "--base", "main", "--exit-code", *NOW)
     assert (code, err) == (exits.FINDINGS, "")
     assert out == (
+        "Edited: 1 object\n"
+        "  spec.decisionMatches[0].clusterConditionMatch.conditionStatus\n"
+        "    False -> True: Remedy/dns-down\n"
         "Remedies: 3 clusters\n"
         "  TrafficControl\n"
         "    asked for by upgrade-member-eu-1 -> by dns-down, upgrade-member-eu-1:\n"
@@ -70,7 +74,7 @@ def test_a_change_of_a_remedy_names_clusters_and_traffic(
         "  web/shop\n"
         "    no more traffic to: member-ap-1\n"
         "    traffic again to: member-us-1\n"
-        "1 remedy applied, 1 remedy lifted, 1 ingress rerouted, 1 object updated.\n"
+        "1 remedy applied, 1 remedy lifted, 1 ingress rerouted, 1 Remedy edited, 1 remedy with another cause.\n"
         "This branch changes what is derived of 4 objects, since it left main at\n"
         f"{repo.tip('main')[:12]}, both as of 2026-01-01T12:02:30Z.\n"
     )
@@ -93,13 +97,41 @@ def test_three_clusters_that_are_removed(repo: Repo, muster: Run, monkeypatch: p
     assert err.endswith("1 warning\n"), "and nothing that was wrong before"
 
 
+def test_a_label_that_a_person_changes_is_named_with_its_object(repo: Repo, muster: Run) -> None:
+    edit(repo, "clusters/eu/prod-eu-1/cluster.yaml", "region: eu", "region: de")
+    out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
+    assert out.startswith("Edited: 1 cluster\n  label region\n    eu -> de: prod-eu-1\n")
+    assert "  clusters\n    5 -> 4: ManagedClusterSet/europe\n" in out
+    assert "1 cluster relabelled, 1 cluster set resized." in out
+    assert not re.search(r"details|updated", out)
+    change = json.loads(muster("plan", "--repo", repo.path, "--base", "main", *NOW, "-o", "json")[1])["changes"][0]
+    assert (change["object"]["name"], change["field"], change["before"], change["after"]) == (
+        "prod-eu-1", "label region", "eu", "de",
+    )  # fmt: skip
+
+
+def test_an_edited_copy_replaces_the_part_that_it_is(repo: Repo, tmp_path: Path, muster: Run) -> None:
+    """Wherever it lies; what the cluster's agent reports in another file stands."""
+    text = (repo.path / "clusters/eu/prod-eu-1/cluster.yaml").read_text()
+    before = muster("plan", "--repo", repo.path, *NOW)[1]
+    for copy in (tmp_path / "x.yaml", repo.path / "x.yaml"):
+        copy.write_text(text)
+        assert muster("plan", "--repo", repo.path, "--edit", copy, *NOW)[1] == before
+    reported = tmp_path / "seen.yaml"
+    reported.write_text((repo.path / "clusters/eu/prod-eu-1/observed.yaml").read_text())
+    assert muster("plan", "--repo", repo.path, "--edit", reported, *NOW)[1] == before
+    copy.write_text(text.replace("leaseDurationSeconds: 60", "leaseDurationSeconds: 120"))
+    assert "+ lease duration: 120s" in muster("plan", "--repo", repo.path, "--edit", copy, *NOW)[1]
+
+
 def test_a_placement_that_runs_dry(repo: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     edit(repo, "placements/web.yaml", "spec:\n",
          "spec:\n  predicates:\n  - requiredClusterSelector: {labelSelector: {matchLabels: {a: b}}}\n")  # fmt: skip
     out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
-    assert out.splitlines()[:4] == [
-        "Placements: 1 placement, 1 runs dry",
+    assert out.splitlines()[0] == "Edited: 1 object"
+    assert out.partition("Placements")[2].splitlines()[:4] == [
+        ": 1 placement, 1 runs dry",
         "  shop/web: 6 -> 0 clusters, runs dry",
         "    loses (none of the placement's predicates matches it): new-ap-1, prod-ap-1,",
         "      prod-ap-2, prod-eu-1, prod-eu-2, prod-us-1",

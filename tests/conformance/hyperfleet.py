@@ -19,7 +19,8 @@ from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.times import format_time, parse_time
 from tests.conformance.hyperfleet_repository import API, POLICY, CaseFleet, translated
-from tests.conformance.reading import Doubt, agrees, careful, cases_in, outcome, unknown_keys
+from tests.conformance.hyperfleet_texts import TEXTS, message_mismatch
+from tests.conformance.reading import Doubt, agrees, careful, cases_in, outcome, unknown_inputs, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -50,18 +51,7 @@ SKIPPED: Mapping[str, str] = {
 }
 
 _TTL = {"True": timedelta(minutes=30), "False": timedelta(seconds=10)}
-#: Upstream's texts, or the part of one that a case gives: the reason of our condition or the code of our finding, and
-#: what that finding says.
-_TEXTS: tuple[tuple[str, str, str], ...] = (
-    (r"missing mandatory condition(s|[ :].*)?", "MissingCondition", ""),
-    (r"observed_time must not be more than( .*)?", "ObservedTime(Ahead|TooOld)", ""),
-    (r".*\bduplicate\b.*", "DuplicateCondition", ""),
-    (r".*\b[Nn]ot found\b.*", "ResourceNotFound", ""),
-    (r"(.* )?invalid status value(:? .*)?", "MUS203", r"status"),
-    (r"(.*\W)?observed_generation( .*)?", "MUS20[2-6]", r"observed_generation"),
-    (r"(.*\W)?adapter( .*)?", "MUS20[2-6]", r"adapter"),
-    (r"(.* )?condition type( .*)?", "MUS20[2-6]", r"type"),
-)
+_RESERVED = "MUS313"
 _REJECTED = ("MissingCondition", "DuplicateCondition", "ObservedTimeAhead", "ObservedTimeTooOld", "ResourceNotFound")
 _KEPT_AS_STORED = ("Accepted", "SameTime")
 
@@ -86,9 +76,15 @@ def judge(case: Json) -> Outcome:
     if case["area"] not in _AREAS:
         return Outcome(area, case["id"], "failed", f"one of the areas {sorted(_AREAS)}", f"area {case['area']}")
     check = _Task(case) if case["area"] == "adapter-task" else _Check(case)
-    return outcome(area, case["id"], check.differences())
+    return outcome(area, case["id"], [*unknown_inputs(case, _GIVEN, "upstream_expect"), *check.differences()])
 
 
+#: What a case may give.
+_GIVEN = (
+    "now", "resource", "required_adapters", "stored_reports", "incoming_reports", "recompute", "last_pulse",
+    "expressions", "condition_rules", "message_decision", "message_data", "topic", "resource_selector", "adapter",
+    "job", "update",
+)  # fmt: skip
 _AREAS = frozenset(
     {"acceptance", "adapter-task", "aggregation", "deletion", "expressions", "extra-conditions", "generation"}
     | {"pulse", "pulse-config"}
@@ -164,11 +160,11 @@ class _Check:
                 {"name": "nothing", "when": "size(reports) == 0", "status": "False", "reason": "NoReports"},
                 {"name": "it", "statusExpression": f"{known[name]} ? 'True' : 'False'", "reason": "Expression"},
             ])  # fmt: skip
-        for rule in self.given.get("condition_rules") or []:
+        for index, rule in enumerate(self.given.get("condition_rules") or []):
             body = {"name": "mapped", "when": translated(rule["when"]["expression"])}
             for field, part in rule["output"].items():
                 body[f"{field}Expression"] = translated(part["expression"])
-            self._policy(f"mapped-{rule['type'].lower()}", rule["type"], [body])
+            self._policy(f"mapped-{index}", rule["type"], [body])
         if self.given.get("message_data") or self.given.get("topic"):
             self._event_policy()
 
@@ -248,8 +244,9 @@ class _Check:
         report = self.fleet.stored()[adapter]["accepted"]
         said = next(c for c in report["conditions"] if c["type"] == "Available")
         yield from _same(f"{adapter} status", expected.get("status"), said["status"])
-        yield from _same(f"{adapter} reason", expected.get("reason"), said.get("reason"))
-        yield from _same(f"{adapter} message", expected.get("message"), said.get("message"))
+        for key in ("reason", "message"):
+            for word in (key, f"upstream_{key}"):
+                yield from _same(f"{adapter} {word}", expected.get(word), said.get(key))
         generation = report["observed_generation"]
         yield from _same(f"{adapter} generation", expected.get("observed_generation"), generation)
         yield from _same(f"{adapter} updated", expected.get("last_updated_time"), report["observed_time"])
@@ -270,8 +267,10 @@ class _Check:
         yield from _same(
             f"{type_}.observed_generation", expected.get("observed_generation"), found.get("observedGeneration")
         )
-        yield from _same(f"{type_}.reason", expected.get("upstream_reason") or expected.get("reason"), found["reason"])
+        for key in ("reason", "upstream_reason"):
+            yield from _same(f"{type_}.{key}", expected.get(key), found["reason"])
         yield from _same(f"{type_}.message", expected.get("message"), found["message"])
+        yield from message_mismatch(expected.get("upstream_message"), found["message"])
         yield from self._instant(f"{type_}.last_updated_time", expected.get("last_updated_time"))
         yield from self._instant(f"{type_}.created_time", expected.get("created_time"))
         if "last_transition_time" in expected:
@@ -352,7 +351,7 @@ class _Check:
     def check_error(self, expected: str, _: Run) -> Iterator[tuple[str, str]]:
         """The error of the last report: the reason that goes with upstream's text, or the schema's finding."""
         reason = self.posted[-1][1]
-        for text, wanted, says in _TEXTS:
+        for text, wanted, says in TEXTS:
             if re.fullmatch(text, expected):
                 said = [found.message for found in self.findings if found.code == reason]
                 if not re.fullmatch(wanted, reason) or not all(re.search(says, message) for message in said):
@@ -399,16 +398,33 @@ class _Check:
         yield from _same("Finalized", str(expected), status)
 
     def check_config_error(self, expected: object, result: Run) -> Iterator[tuple[str, str]]:
-        """Whether the configuration is refused."""
-        yield from _same("configuration refused", bool(expected), result.failed)
+        """Whether the configuration is refused. A type `<Adapter>Successful` is free here (see DIFFERENCES)."""
+        rejected = self.expect.get("rejected_types")
+        refused = bool(expected) and (not rejected or bool(set(rejected) - self._free_types()))
+        failed = result.failed or self.fleet.in_present_names().failed
+        yield from _same("configuration refused", refused, failed)
+
+    def check_rejected(self, expected: list[str], result: Run) -> Iterator[tuple[str, str]]:
+        """The condition types that no rule may give: those of the built-in policies, by either vocabulary."""
+        types = {f"mapped-{index}": rule["type"] for index, rule in enumerate(self.given.get("condition_rules") or [])}
+        findings = (*result.findings, *self.fleet.in_present_names().findings)
+        refused = {types.get(found.object.name) for found in findings if found.object and found.code == _RESERVED}
+        known = set(types.values())
+        if stray := set(expected) - known:
+            yield f"rejected {sorted(stray)}", f"rules of {sorted(known)}"
+        yield from _same("rejected types", sorted(set(expected) - self._free_types()), sorted(filter(None, refused)))
+
+    def _free_types(self) -> set[str]:
+        """The types of upstream's conditions per adapter, which are none here."""
+        return {f"{_pascal(name)}Successful" for name in self.given.get("required_adapters") or []}
 
 
 _REPORT_FIELDS = (
     "adapter", "observed_generation", "last_report_time", "created_time", "conditions", "data", "metadata",
 )  # fmt: skip
 _CONDITION_FIELDS = (
-    "type", "upstream_type", "status", "reason", "upstream_reason", "message", "observed_generation",
-    "last_updated_time", "last_transition_time", "created_time",
+    "type", "upstream_type", "status", "reason", "upstream_reason", "message", "upstream_message",
+    "observed_generation", "last_updated_time", "last_transition_time", "created_time",
 )  # fmt: skip
 
 
@@ -433,6 +449,7 @@ _CHECKS: Mapping[str, Callable[[_Check, Json, Run], Iterator[tuple[str, str]]]] 
     "resource": _Check.check_resource,
     "hard_deleted": _Check.check_deleted,
     "config_error": _Check.check_config_error,
+    "rejected_types": _Check.check_rejected,
 }
 
 

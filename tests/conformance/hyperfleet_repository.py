@@ -236,5 +236,8 @@ class CaseFleet:
             body = yaml.load(self.files[path], Loader=yaml.CSafeLoader)
             bookkeeping = body.get("status", {}).get("muster") or {}
             if body["kind"] == "AdapterReport" and "accepted" in bookkeeping:
-                found[bookkeeping["accepted"]["adapter"]] = bookkeeping
+                stored = {
+                    name: value for name, value in bookkeeping.items() if name != "judged"
+                }  # that counts for nothing
+                found[bookkeeping["accepted"]["adapter"]] = stored
         return found

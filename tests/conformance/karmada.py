@@ -17,8 +17,8 @@ from tests.conformance.karmada_differences import expectation, renewed_leases
 from tests.conformance.karmada_errors import error_mismatches
 from tests.conformance.karmada_race import race
 from tests.conformance.karmada_trigger import trigger
-from tests.conformance.karmada_world import World, cluster, found, settle_prior
-from tests.conformance.reading import agrees, careful, cases_in, outcome, unknown_keys
+from tests.conformance.karmada_world import World, cluster, found, settle_prior, unknown_inputs_of
+from tests.conformance.reading import agrees, careful, cases_in, options, outcome, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -63,7 +63,7 @@ def judge(case: Case) -> Outcome:
     if runner is None:
         return Outcome(area, case["id"], "failed", f"one of the areas {sorted(_RUNNERS)}", f"area {area}")
     expect, _ = expectation(case)
-    return outcome(area, case["id"], [*_unknown(case), *runner(case, expect)])
+    return outcome(area, case["id"], [*unknown_inputs_of(case), *_unknown(case), *runner(case, expect)])
 
 
 #: What differs: expected and actual.
@@ -143,7 +143,8 @@ def _compare(run: muster.Run, expect: Json, type_: str = "Ready", *, admission: 
         yield from _differs(_by_identity(taints), _by_identity(have))
     for field in ("conditions", "nodeConditions"):
         for name, wanted in (expect.get(field) or {}).items():
-            yield from _conditions(run, name, wanted, type_)
+            wrong = [list(_conditions(run, name, option, type_)) for option in options(wanted)]
+            yield from () if [] in wrong else wrong[0]
     for field in ("trafficBlockClusters", "serviceLocations"):
         for label, wanted in (expect.get(field) or {}).items():
             namespace, _, name = label.rpartition("/")
@@ -155,8 +156,9 @@ def _differs(expected: Json, actual: Json) -> Wrong:
         yield expected, actual
 
 
-def _by_identity(taints: Json) -> list[Json]:
-    return sorted(taints, key=lambda taint: (taint["key"], taint["effect"]))
+def _by_identity(taints: Json) -> Json:
+    ordered = [sorted(option, key=lambda taint: (taint["key"], taint["effect"])) for option in options(taints)]
+    return {"any_of": ordered} if isinstance(taints, dict) else ordered[0]
 
 
 def _conditions(run: muster.Run, name: str, wanted: Json, type_: str) -> Wrong:

@@ -4,7 +4,7 @@ Karmada keeps one object; muster keeps its parts apart. What Karmada's controlle
 remedyActions, trafficBlockClusters) is prior derived state here; conditions that a case gives are an agent's report.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,9 @@ import yaml
 
 import muster
 from muster.model.times import parse_time
+from muster.model.tree import dig
 from tests.conformance.evaluating import evaluated
+from tests.conformance.reading import unknown_inputs, unknown_keys
 
 Json = Any
 Key = tuple[str, str, str]
@@ -145,3 +147,32 @@ def found(run: muster.Run, kind: str, name: str, namespace: str = "") -> Json:
         if (body["kind"], metadata.get("namespace") or "", metadata["name"]) == (kind, namespace, name):
             return body
     return {}
+
+
+#: What a case may give, and what can happen in an observation.
+_GIVEN = ("now", "objects", "request", "event", "observations", "concurrentWrite", "params", "state", "probe", "alarm")
+_OBSERVED = (
+    "at", "ready", "observed", "probe", "cluster", "node", "setCondition", "create", "update", "apply", "replace",
+    "delete", "event", "renewLease", "controllerRestart",
+)  # fmt: skip
+_EVENTS = ("monitor", "controllerRestart", "detectorRestart")
+_PARAMS = (
+    "clusterSuccessThreshold", "clusterFailureThreshold", "successThreshold", "failureThreshold", "staleThreshold",
+    "clusterMonitorPeriod", "clusterMonitorGracePeriod", "clusterStartupGracePeriod", "allowNoExecuteTaintPolicy",
+    "taintsToAdd", "taintsToRemove",
+)  # fmt: skip
+_REMEMBERED = ("readyCondition", "status", "condition", "thresholdStartTime")
+
+
+def unknown_inputs_of(case: Json) -> Iterator[tuple[Json, Json]]:
+    """What of a case nothing here puts into a repository."""
+    given = case["given"]
+    yield from unknown_inputs(case, _GIVEN)
+    yield from unknown_keys(given.get("params") or {}, _PARAMS, "given.params")
+    yield from unknown_keys(given.get("state") or {}, ("conditionCache",), "given.state")
+    for name, cached in (dig(given, "state", "conditionCache") or {}).items():
+        yield from unknown_keys(cached or {}, _REMEMBERED, f"given.state.conditionCache.{name}")
+    for step in given.get("observations") or ():
+        yield from unknown_keys(step, _OBSERVED, "given.observations[]")
+        if step.get("event", "monitor") not in _EVENTS:
+            yield f"one of the events {_EVENTS}", step["event"]

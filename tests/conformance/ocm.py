@@ -13,7 +13,7 @@ from typing import Any
 from tests.conformance.ocm_checks import CHECKS
 from tests.conformance.ocm_differences import DIFFERENCES
 from tests.conformance.ocm_repository import CaseFleet
-from tests.conformance.reading import careful, cases_in, outcome, unknown_keys
+from tests.conformance.reading import careful, cases_in, outcome, unknown_inputs, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -37,6 +37,29 @@ def _needs_namespace(case: Json) -> bool:
 
 def _has_no_default_set(case: Json) -> bool:
     return (case["given"].get("features") or {}).get("DefaultClusterSet") is False
+
+
+#: What a case may give.
+_GIVEN = (
+    "now", "objects", "trigger", "key", "features", "csr_decoded", "permissions", "auto_approve_users", "request",
+    "old_object", "probe", "first_failure_at",
+)  # fmt: skip
+_PROBE = ("livez", "healthz", "body", "first_failure_at")
+
+
+def _in_errors(case: Json) -> Json:
+    """The case with `allowed`, which is how admission puts it, as an `error` or none."""
+    if "allowed" not in case["expect"]:
+        return case
+    expect = {key: value for key, value in case["expect"].items() if key != "allowed"}
+    if expect.setdefault("error", not case["expect"]["allowed"]) is case["expect"]["allowed"]:
+        raise ValueError("what is allowed has no error")
+    return {**case, "expect": expect}
+
+
+def _unknown_inputs(case: Json) -> Iterator[tuple[str, str]]:
+    yield from unknown_inputs(case, _GIVEN)
+    yield from unknown_keys(case["given"].get("probe") or {}, _PROBE, "given.probe")
 
 
 #: Which cases are not run: a test of the case, and the reason.
@@ -84,6 +107,7 @@ def expectation(case: Json) -> Json:
 @careful
 def judge(case: Json) -> Outcome:
     """Run one case."""
+    case = _in_errors(case)
     area, name = case["area"], case["id"]
     for applies, reason in SKIPPED:
         if applies(case):
@@ -94,7 +118,11 @@ def judge(case: Json) -> Outcome:
     if not set(expect) - {"error", "changed"} and (reason := _nothing_left(case)):
         return Outcome(area, name, "skipped", actual=reason)
     contradictions = [pair for known in DIFFERENCES if known.applies(case) for pair in known.contradicts(case)]
-    return outcome(area, name, [*contradictions, *unknown_keys(expect, CHECKS), *_problems(expect, CaseFleet(case))])
+    return outcome(
+        area,
+        name,
+        [*_unknown_inputs(case), *contradictions, *unknown_keys(expect, CHECKS), *_problems(expect, CaseFleet(case))],
+    )
 
 
 def _nothing_left(case: Json) -> str:

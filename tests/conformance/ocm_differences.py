@@ -14,6 +14,7 @@ from typing import Any
 from muster.fleet.leases import LEASE_NAME
 from muster.model.times import parse_time
 from tests.conformance.ocm_repository import AVAILABLE
+from tests.conformance.reading import options
 
 Json = Any
 Contradictions = Iterator[tuple[Json, Json]]
@@ -81,13 +82,13 @@ def _no_timer(_case: Json, expect: Json) -> None:
 
 
 def _leaves_time(case: Json) -> bool:
-    taints = (t for entry in case["expect"].get("taints", []) for t in entry["taints"])
+    taints = (t for entry in case["expect"].get("taints", []) for option in options(entry["taints"]) for t in option)
     return case["area"] == "taint" and any("timeAdded" in taint and taint["timeAdded"] is None for taint in taints)
 
 
 def _stamped(case: Json, expect: Json) -> None:
     for entry in expect["taints"]:
-        for taint in entry["taints"]:
+        for taint in (taint for option in options(entry["taints"]) for taint in option):
             if taint.get("timeAdded", "") is None:
                 taint["timeAdded"] = case["given"]["now"]
 

@@ -155,7 +155,7 @@ def _answered(body: Json) -> Json:
 def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Json]:
     """What muster's own agent makes of what it sees: a renewed Lease and a status, of clusters that are accepted."""
     probed = given.get("probe", {})
-    verdict = Patience(_failing_since(probed, now)).believed(
+    verdict = Patience(_failing_since({**given, **probed})).believed(
         probe(lambda path: (probed.get(path.strip("/"), 404), str(probed.get("body", "")))), now.timestamp()
     )
     for body in bodies:
@@ -174,14 +174,10 @@ def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Js
         }
 
 
-def _failing_since(probed: Json, now: datetime) -> float | None:
-    """When the failure began, where the case says so: an instant, or for how many seconds it has lasted."""
-    for key, value in probed.items():
-        if "fail" in key and isinstance(value, int | float) and not isinstance(value, bool):
-            return now.timestamp() - value
-        if "fail" in key and isinstance(value, str):
-            return parse_time(value).timestamp()
-    return None
+def _failing_since(said: Json) -> float | None:
+    """When the failure began, as the agent remembers it; None where this is the first one that it sees."""
+    began = said.get("first_failure_at")
+    return None if began is None else parse_time(began).timestamp()
 
 
 def _settings(given: Json, area: str) -> Json:

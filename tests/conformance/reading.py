@@ -53,6 +53,11 @@ def cases_in(directory: Path, system: str, is_ours: Callable[[Json], bool] = lam
                 yield case
 
 
+def options(wanted: Json) -> list[Json]:
+    """What something may be: the alternatives of `{any_of: [...]}`, or the one thing."""
+    return list(wanted["any_of"]) if isinstance(wanted, dict) and wanted.keys() == {"any_of"} else [wanted]
+
+
 def agrees(wanted: Json, have: Json) -> bool:
     """Whether something is as wanted, where any part of what is wanted can be `{any_of: [...]}`."""
     if isinstance(wanted, dict) and wanted.keys() == {"any_of"} and have != wanted:
@@ -104,6 +109,16 @@ def _malformed(case: Json) -> str:
         if not isinstance(case.get(key), kind):
             return f"{key} is {case.get(key)!r}"
     return ""
+
+
+#: What any case may have beside what it gives and expects: where it comes from, and how far it was checked.
+_ORIGIN = frozenset({"source_test", "source_code", "derived", "adaptation", "provenance", "verified", "seed_status"})
+
+
+def unknown_inputs(case: Json, given: Collection[str], *further: str) -> Iterator[tuple[str, str]]:
+    """What of a case nothing puts into its repository: keys beside the known ones, of the case and of `given`."""
+    yield from unknown_keys(case, {"id", "area", "given", "expect", *_ORIGIN, *further}, "the case")
+    yield from unknown_keys(case["given"], given, "given")
 
 
 def unknown_keys(given: Mapping[str, Json], known: Collection[str], where: str = "expect") -> Iterator[tuple[str, str]]:

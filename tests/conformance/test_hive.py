@@ -43,6 +43,18 @@ def test_looked_at_again_at_once_is_a_pass_that_changed_something() -> None:
         assert hive.judge({**case, "expect": {**case["expect"], "requeue_after": "immediately"}}).status == status
 
 
+def test_a_timer_is_not_hidden_by_what_is_observed() -> None:
+    """What a provisioner makes of nodes is its own, that the cluster goes to sleep is muster's."""
+    cases = {case["id"]: case for case in hive.load(CASES)}
+    case = cases["hibafter-cluster-with-running-condition-due-for-hibernate"]
+    seen = {"machines_running": True, "target_cluster": {"reachable": True, "nodes": []}}
+    watched = {**case, "given": {**case["given"], "observed": seen}}
+    assert hive.judge(watched).status == "skipped"
+    actions = {**case["expect"]["actions"], "set_power_state": None}
+    assert hive.judge({**watched, "expect": {**case["expect"], "actions": actions}}).status == "failed"
+    assert hive.judge(cases["hibafter-cluster-due-for-hibernate-but-unsupported"]).status == "passed"
+
+
 def test_every_deliberate_difference_is_tested_and_is_one() -> None:
     """A difference that upstream's expectation would satisfy too is none."""
     cases = {case["id"]: case for case in hive.load(CASES)}

@@ -1,6 +1,9 @@
 """HyperFleet's cases pass, those that seed 004 states or implies above all."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.conformance import hyperfleet
 from tests.conformance.__main__ import main
@@ -45,3 +48,54 @@ def test_a_wrong_expectation_fails(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert main(["hyperfleet", "--cases", str(tmp_path)]) == 1
+
+
+def _mapped(*types: str) -> Any:
+    """A case whose rules give conditions of these types."""
+    case = next(c for c in hyperfleet.cases(CASES) if c["id"] == "extra-condition-from-adapter-condition")
+    rules = [{**case["given"]["condition_rules"][0], "type": type_} for type_ in types]
+    return {**case, "given": {**case["given"], "condition_rules": rules}}
+
+
+@pytest.mark.parametrize(
+    ("rejected", "refused", "status"),
+    [
+        (["Reconciled", "LastKnownReconciled", "ValidationSuccessful"], True, "passed"),
+        (["Reconciled", "ValidationSuccessful"], True, "failed"),
+        (["Reconciled", "LastKnownReconciled"], False, "failed"),
+        (["Reconciled", "LastKnownReconciled", "Elsewhere"], True, "failed"),
+    ],
+)
+def test_types_that_no_rule_may_give(rejected: list[str], refused: bool, status: str) -> None:
+    case = _mapped("ControlPlaneReady", "Reconciled", "LastKnownReconciled", "ValidationSuccessful")
+    expect = {"config_error": refused, "rejected_types": rejected}
+    assert hyperfleet.judge({**case, "expect": expect}).status == status
+
+
+def test_a_type_of_a_condition_per_adapter_is_free() -> None:
+    expect = {"config_error": True, "rejected_types": ["ValidationSuccessful"]}
+    assert hyperfleet.judge({**_mapped("ValidationSuccessful"), "expect": expect}).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("Required adapters not reporting Available=True: [{0}]. Currently reporting: []", "passed"),
+        ("Required adapters not reporting Available=True: [moon]. Currently reporting: []", "failed"),
+        ("Required adapters not reporting Finalized=True: [{0}]. Currently reporting: []", "failed"),
+        ("All required adapters are Available=True at generation 1", "failed"),
+        ("the stars are wrong", "skipped"),
+    ],
+)
+def test_a_message_of_upstreams_says_the_same_of_the_same_adapters(message: str, status: str) -> None:
+    case = next(
+        c
+        for c in hyperfleet.cases(CASES)
+        if c["area"] == "aggregation"
+        and not c["given"]["stored_reports"]
+        and not c["given"]["incoming_reports"]
+        and c["given"]["required_adapters"]
+    )
+    names = " ".join(sorted(case["given"]["required_adapters"]))
+    condition = {"type": "Ready", "status": "False", "upstream_message": message.format(names)}
+    assert hyperfleet.judge({**case, "expect": {"conditions": [condition]}}).status == status

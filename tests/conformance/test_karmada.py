@@ -76,3 +76,27 @@ def test_where_the_monitor_differs_both_rules_are_told(case: Any, differs: bool)
     wrong = deepcopy(case)
     wrong["expect"]["timeline"][-1]["conditions"]["m"][0] = {**READY, "status": "False"}
     assert karmada.judge(wrong).status == "failed"
+
+
+def test_alternatives_are_understood_wherever_they_stand() -> None:
+    case = next(
+        c
+        for c in karmada.cases(CASES)
+        if any((c["expect"].get("taints") or {}).values()) and "timeline" not in c["expect"]
+    )
+    name, taints = next((name, taints) for name, taints in case["expect"]["taints"].items() if taints)
+    strange = [{"key": "strange", "effect": "NoSchedule"}]
+    for options, status in (([strange, taints], "passed"), ([strange, []], "failed")):
+        expect = {**case["expect"], "taints": {**case["expect"]["taints"], name: {"any_of": options}}}
+        assert karmada.judge({**case, "expect": expect}).status == status
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"params": {"moonPhase": "full"}}, {"state": {"moon": {}}}, {"state": {"conditionCache": {"m": {"moon": 1}}}},
+     {"observations": [{"at": NOON, "moon": "full"}]}, {"observations": [{"at": NOON, "event": "eclipse"}]}],
+)  # fmt: skip
+def test_an_input_that_nobody_knows_fails(given: Any) -> None:
+    case = _monitored(NOON, ({"at": NOON}, READY))
+    assert karmada.judge(case).status == "passed"
+    assert karmada.judge({**case, "given": {**case["given"], **given}}).status == "failed"

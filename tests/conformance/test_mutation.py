@@ -43,6 +43,16 @@ def test_a_key_that_nobody_knows_fails_wherever_it_stands(area: str) -> None:
     assert passed_over == []
 
 
+def test_an_input_that_nobody_knows_fails_by_name(area: str) -> None:
+    if area == "cel":
+        pytest.skip("its cases are of another form; test_cel has them")
+    case = next(case for case in AREAS[area].cases(CASES) if AREAS[area].judge(case).status == "passed")
+    for strange in ({**case, "moon": "full"}, {**case, "given": {**case["given"], "moon": "full"}}):
+        outcome = AREAS[area].judge(strange)
+        assert outcome.status == "failed"
+        assert "moon" in outcome.actual
+
+
 def test_what_is_no_case_fails_by_name_and_stops_no_other(area: str) -> None:
     if area == "cel":
         pytest.skip("its cases are of another form; test_cel has them")

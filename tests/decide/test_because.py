@@ -1,6 +1,9 @@
 """Every stage says why: by which rule, and from which fields, that a person can open."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
 
 from muster.decide.context import Broadcast, Context
 from muster.decide.pipeline import STAGES
@@ -9,12 +12,15 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
 from muster.model.decision import Because, Decision, Failed, Held, Pulse, Wake
 from muster.model.ids import ObjectId
+from muster.model.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT
 from muster.model.source import Place
 from muster.policy.ruled import Ruled
 from tests.decide.test_pipeline import fleet_of
 from tests.support.example import NOON
 from tests.support.fuzzing import corpus, lay_over
+from tests.support.living import Living
 from tests.support.mutations import Broken, Files, Mutator
+from tests.support.truth import require_truth
 
 #: Stages that only tell others something, or whose outcomes no fleet below has.
 SILENT = {"wishes", "departures", "pool clusters", "identity"}
@@ -36,6 +42,11 @@ apiVersion: muster.dev/v1alpha1
 kind: NodePool
 metadata: {name: workers, namespace: leaving}
 spec: {}
+---
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: unleased}
+spec: {syncMode: Pull}
 ---
 apiVersion: policy.karmada.io/v1alpha1
 kind: ClusterTaintPolicy
@@ -97,3 +108,48 @@ def test_every_stage_names_rule_and_inputs() -> None:
             spoken |= grounded(fleet_of(files, now), now, files)
             lay_over(files, settle(Broken(files), now))
     assert {stage.name for stage in STAGES} - spoken <= SILENT, "stages of which no decision was seen"
+
+
+def test_what_is_said_of_the_example_is_so() -> None:
+    files = {**corpus(), ("", "further.yaml"): FURTHER.encode()}
+    for later in (timedelta(0), timedelta(minutes=4), timedelta(hours=1), timedelta(days=1)):
+        settled = settle(Broken(files), NOON + later)
+        assert require_truth(settled.last) > 300
+        lay_over(files, settled)
+
+
+@pytest.mark.given_many
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_what_is_said_of_random_lives_is_so(seed: int, tmp_path: Path) -> None:
+    living = (Living.example if seed == 5 else Living.small)(tmp_path / "fleet", seed)
+    for _ in range(25):
+        what = living.step()
+        settled = living.cold()
+        assert require_truth(settled.last), what
+        living.land(settled)
+
+
+def test_a_report_that_is_read_is_not_gone() -> None:
+    """Of what counts it is said whether it is still reported, is reported otherwise, or is out of sight."""
+    files, path = dict(corpus()), ("", "clusters/ap/prod-ap-2/reports/dns.yaml")
+    assert _why_it_counts(files).startswith("it is still reported")
+    text = files[path]
+    files[path] = text.replace(b"observed_generation: 1", b"observed_generation: 7")
+    assert _why_it_counts(files).startswith("the report says something else now")
+    del files[path]
+    assert _why_it_counts(files).startswith("no file has the report any more")
+
+
+def _why_it_counts(files: Files) -> str:
+    fleet = settle(Broken(files), NOON).last.fleet
+    because = fleet.decisions(ADAPTER_REPORT.id("dns", "prod-ap-2"))["status", "muster"].because
+    return because.text
+
+
+def test_a_field_of_a_pools_cluster_says_what_made_it() -> None:
+    fleet = settle(Broken(dict(corpus())), NOON).last.fleet
+    decisions = fleet.decisions(CLUSTER_DEPLOYMENT.id("ci-2", "ci-2"))
+    said = {path[-1]: (found.because.rule, found.because.text) for path, found in decisions.items()}
+    asked = "its deletion was asked for at 2026-01-01T11:00:00Z, and that is never taken back"
+    assert said["deletionTimestamp"] == ("pools pools/ci", f"{asked}; it is marked for removal from its pool")
+    assert said["clusterPoolRef"] == ("pools pools/ci", "it was given to claim nightly at 2026-01-01T09:00:00Z")

@@ -6,6 +6,7 @@ import pytest
 
 from muster.decide.removals import removals
 from muster.engine.run import Run
+from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.tree import dig
 from tests.support.outages import Fleet, disrupted, effects, fleet_condition, held
 
@@ -85,7 +86,7 @@ def test_a_lost_folder_removes_nothing_and_says_so() -> None:
     (found,) = run.findings
     assert (found.code, found.severity.value) == ("MUS420", "warning")
     assert found.message.startswith("c00, c01, c02")
-    assert "Muster-Allow-Removal: 12" in found.hint
+    assert f"Muster-Allow-Removal: {', '.join(fleet.names)}`" in found.hint
     assert effects(run) == before
     assert fleet.derived["derived/placementdecisions/shop/web-decision-1.yaml"] == decisions
     for path, text in parts.items():
@@ -179,15 +180,15 @@ def test_held_clusters_count_in_an_outage() -> None:
     assert len(disrupted(run)) == 6, "six of twelve, not six of six"
 
 
-@pytest.mark.parametrize(("words", "goes"), [
-    ((), False), (("6",), False), (("10",), True), (("12 eu is closed",), True), (("4", "6: the rest"), True),
-    (("all",), True), (("Yes, all of eu",), True), (("ten",), False), (("-12",), False), (("allegedly",), False),
-])  # fmt: skip
-def test_what_commits_allow(words: tuple[str, ...], goes: bool) -> None:
+@pytest.mark.parametrize(("allowed", "goes"), [(0, 0), (5, 5), (9, 9), (10, 12), (12, 12)])
+def test_those_that_are_allowed_go_and_the_others_count(allowed: int, goes: int) -> None:
     fleet = Shrinking(12)
     fleet.gone = {f"clusters/{name}.yaml" for name in fleet.names}
-    asked = replace(fleet.look().fleet, broken=frozenset(), held=(), allowances=words)
-    assert (removals(asked, fleet.now).budget is None) == goes
+    ids = frozenset(MANAGED_CLUSTER.id(name) for name in fleet.names[:allowed])
+    asked = replace(fleet.look().fleet, broken=frozenset(), held=(), allowed=ids)
+    found = removals(asked, fleet.now)
+    assert (found.budget is None) == (goes == 12)
+    assert len(found.gone) == 12 - allowed
 
 
 def test_what_lies_in_the_clusters_namespace_is_kept_with_it() -> None:

@@ -11,7 +11,9 @@ GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text(en
 
 
 def test_the_policy_of_the_guide(tmp_path: Path) -> None:
-    (policy,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+    (policy,) = (
+        text for text in re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE) if "\nkind: " in text
+    )
     (tmp_path / "policy.yaml").write_text(policy)
     (tmp_path / "a.yaml").write_text(cluster("a"))
     (tmp_path / "b.yaml").write_text(cluster("b") + "status: {version: {kubernetes: v1.30.1}}\n")

@@ -20,6 +20,8 @@ from tests.support.git import Repo, clone, copy, new_repository
 from tests.support.processes import running
 
 BEAT, NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:10:00Z"
+#: The last second before a lease of `NOW` has run out, and the first after it.
+ENDING, ENDED = "2026-01-01T00:05:29Z", "2026-01-01T00:05:30Z"
 DEPTH = ("--depth=1",)
 
 
@@ -176,21 +178,74 @@ def test_a_remote_that_does_not_answer(hub: Hub, muster: Run) -> None:
     assert "3 clusters Unknown" in out  # by name
 
 
-def test_an_agent_that_retired_is_silent(hub: Hub, muster: Run) -> None:
+def test_a_ref_that_is_gone_is_no_news_until_the_lease_has_run_out(hub: Hub, muster: Run) -> None:
     hub.retire("b")
     checkout = hub.clone("ci", *DEPTH)
-    code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
+    code, _, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
     assert code == exits.FINE
-    assert "1 cluster Unknown" in out
     assert "warning MUS511: ManagedCluster/b spoke through agents/b at the last run, and that ref is gone" in err
-    code, out, err = muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW)
-    assert code == exits.FINE
-    assert "MUS511" in err
-    assert available(checkout, "b") == ("Unknown", True)
-    assert available(checkout, "a") == ("True", False)
+    assert available(checkout, "b") == available(checkout, "a") == ("True", False)
+    # A clone that never saw the ref goes by what is derived, and so does the next one.
+    for name in "ac":
+        hub.beat(name, ENDING)
     again = hub.clone("again", *DEPTH)
-    code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", NOW)
-    assert (code, out, err) == (exits.FINE, "nothing to do\n", "")
+    code, out, err = muster("reconcile", "--repo", again.path, "--push", "--now", ENDING)
+    assert (code, out, err.count("MUS511")) == (exits.FINE, "nothing to do\n", 1)
+    code, out, _ = muster("forecast", "--repo", again.path, "--now", ENDING, "--for", "1m")
+    assert "2026-01-01T00:05:30Z" in out
+    assert "ManagedCluster/b" in out
+    code, _, err = muster("reconcile", "--repo", again.path, "--push", "--now", ENDED)
+    assert (code, err.count("MUS511")) == (exits.FINE, 1)
+    assert available(again, "b") == ("Unknown", True)
+    assert available(again, "a") == ("True", False)
+    last = hub.clone("last", *DEPTH)
+    assert muster("reconcile", "--repo", last.path, "--push", "--now", ENDED) == (exits.FINE, "nothing to do\n", "")
+    hub.beat("b", ENDED)
+    assert muster("reconcile", "--repo", last.path, "--push", "--now", ENDED)[0] == exits.FINE
+    assert available(last, "b") == ("True", False)
+
+
+HOSTILE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"
+
+
+@pytest.mark.parametrize("files", [{"README.md": "hello\n"}, {"x.yaml": HOSTILE}, {"lease.yaml": "{"}])
+def test_a_ref_that_holds_something_else_is_no_news_either(hub: Hub, muster: Run, files: dict[str, str]) -> None:
+    hub.repo.commit_to("refs/heads/agents/b", files, date=NOW)
+    trees = set()
+    for name, workers in (("one", "1"), ("other", "2"), ("one", "1")):
+        checkout = hub.path / name
+        checkout = checkout if checkout.exists() else hub.clone(name, *DEPTH).path
+        code, _, err = muster("reconcile", "--repo", checkout, "--now", NOW, "--workers", workers)
+        assert (code, "holds nothing that counts now" in err) == (exits.FINE, True)
+        here = Repo(checkout, hub.repo.environ)
+        assert available(here, "b") == ("True", False)
+        trees.add(here.git("rev-parse", "HEAD^{tree}"))
+    assert len(trees) == 1
+    for name in "ac":
+        hub.beat(name, ENDED)
+    for name in ("one", "other"):
+        assert muster("reconcile", "--repo", hub.path / name, "--now", ENDED)[0] == exits.FINE
+        here = Repo(hub.path / name, hub.repo.environ)
+        assert available(here, "b") == ("Unknown", True)
+        assert muster("reconcile", "--repo", hub.path / name, "--now", ENDED)[1] == "nothing to do\n"
+
+
+@pytest.mark.parametrize("way", ["denied", "removed"])
+def test_what_people_say_of_a_cluster_whose_ref_is_gone_counts_at_once(hub: Hub, muster: Run, way: str) -> None:
+    hub.retire("b")
+    person = hub.clone("person-too")
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
+    if way == "denied":
+        assert muster("deny", "--clusters", "b", "--repo", person.path, "--push")[0] == exits.FINE
+    else:
+        person.git("rm", "--quiet", "clusters/b/cluster.yaml")
+        person.commit()
+        person.git("push", "--quiet", "origin", "main")
+    assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
+    if way == "denied":
+        assert "HubClusterAdminDenied" in person.show("derived/managedclusters/b.yaml")
+    else:
+        assert "derived/managedclusters/b.yaml" not in person.paths("HEAD")
 
 
 def test_where_the_refs_of_all_are_missing_somebody_has_to_say_that_they_retired(hub: Hub, muster: Run) -> None:
@@ -216,10 +271,14 @@ def test_a_clone_that_sees_a_ref_go_knows_that_it_is_gone(hub: Hub, muster: Run,
     checkout = hub.clone("standing")
     for name in "abc":
         hub.retire(name)
-    code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", NOW)
-    assert code == exits.FINE
-    assert "3 clusters Unknown" in out
-    assert err.count("MUS511") == 3
+    for now, subject in ((NOW, ""), (ENDING, ""), (ENDED, "3 clusters Unknown")):
+        code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", now)
+        assert code == exits.FINE
+        assert subject in out
+        assert ("Unknown" in out) == bool(subject)
+        assert err.count("MUS511") == 3
+    code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", ENDED)
+    assert (code, out.splitlines()[0], err) == (exits.FINE, "nothing to do", "")
 
 
 def test_from_a_ref_to_a_file_and_back(hub: Hub, muster: Run) -> None:
@@ -253,8 +312,10 @@ def test_where_agents_push_no_remote_is_needed(hub: Hub, muster: Run) -> None:
     assert (code, out, err) == (exits.FINE, "nothing to do\n", "")
     hub.retire("c")
     code, out, err = muster("reconcile", "--repo", hub.repo.path, "--now", NOW)
-    assert "1 cluster Unknown" in out
     assert "MUS511" in err
+    hub.beat("a", LATER)
+    hub.beat("b", LATER)
+    assert "1 cluster Unknown" in muster("reconcile", "--repo", hub.repo.path, "--now", LATER)[1]
 
 
 def test_the_library_keeps_what_it_could_not_hear_of(hub: Hub, tmp_path: Path) -> None:
@@ -387,10 +448,14 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
     person = hub.clone("joining")
     person.commit({"fleet.yaml": fleet})
     person.git("push", "--quiet", "origin", "main")
-    for name in "stuvwx":
+
+    def propose(name: str, at: str) -> None:
         status = observed(name).partition("status:")
-        files = {"l.yaml": lease(name, BEAT), "c.yaml": cluster(name, accepts=False) + "".join(status[1:])}
-        hub.repo.commit_to(f"refs/heads/agents/{name}", files, date=BEAT)
+        files = {"l.yaml": lease(name, at), "c.yaml": cluster(name, accepts=False) + "".join(status[1:])}
+        hub.repo.commit_to(f"refs/heads/agents/{name}", files, date=at)
+
+    for name in "stuvwx":
+        propose(name, BEAT)
     assert muster("reconcile", "--repo", person.path, "--push", "--now", NOW)[0] == exits.FINE
     checkout = hub.clone("ci", *DEPTH)
     checkout.write("clusters/n/cluster.yaml", cluster("n"))
@@ -400,12 +465,16 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
         assert (code, "MUS420" in out) == (exits.FINE, False), out
     assert muster("plan", "--repo", hub.clone("other", *DEPTH).path, "--now", NOW)[1].startswith("Nothing to do.")
     hub.retire("s")
-    code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", NOW)
-    assert code == exits.FINE
-    assert "1 cluster removed" in out
-    assert (
-        "ManagedCluster/s spoke through agents/s at the last run, and that ref is gone: nothing else declares it" in err
-    )
+    code, out, err = muster("reconcile", "--repo", person.path, "--push", "--now", NOW)
+    assert (code, "removed" in out) == (exits.FINE, False)
+    assert "ManagedCluster/s spoke through agents/s at the last run, and that ref is gone: " in err
+    assert "nothing else declares it" in err
+    for name in "abc":
+        hub.beat(name, ENDED)
+    for name in "tuvwx":
+        propose(name, ENDED)
+    code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", ENDED)
+    assert (code, "1 cluster removed" in out) == (exits.FINE, True)
 
 
 def settings(agents: str) -> str:
@@ -431,5 +500,6 @@ def test_an_agent_that_says_too_much_costs_itself_its_word(hub: Hub, muster: Run
     said = [line for line in err.splitlines() if "MUS131" in line]
     assert ["more than 4 files" in line for line in said] == [True, False]
     assert "goes on counting" in said[1]
-    assert hub.repo.git("log", "-1", "--format=%s", "main") == "2 clusters Unknown"
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "1 cluster Unknown"
+    assert available(person, "a") == ("True", False)
     assert muster("get", "clusters", "--repo", person.path, "--now", LATER)[0] == exits.FINE

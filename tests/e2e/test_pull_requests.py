@@ -65,34 +65,34 @@ class World:
         return made.path
 
     def github(self) -> tuple[str, list[int]]:
-        """Both stages, the first without secrets. Return the plan, and what its steps `plan` and `check` exit with."""
+        """Both jobs, the first without secrets. Return what the other planned as data, and what the steps `plan` and
+        `check` of the first exit with."""
         self.merge_ref()
         checkout = self.checked_out(self.server, "refs/pull/7/merge", depth=1)
         context = {"github.base_ref": "main", "github.event.pull_request.base.sha": self.server.tip("main")}
         environ = self.environ(GITHUB_STEP_SUMMARY=str(checkout.parent / "summary.md"))
         done = [run_github(checkout, "plan", name, context, environ, checkout) for name in ("plan", "check")]
         self.annotations = done[1].stdout
-        plan = (checkout / "plan-output/plan.md").read_text()
-        assert (checkout.parent / "summary.md").read_text() == plan
-        self.comment(plan)
-        return plan, [one.returncode for one in done]
+        return self.comment(), [one.returncode for one in done]
 
-    def comment(self, plan: str) -> None:
-        """The second stage, which has a token and of the first one only its artifact."""
-        self.jobs += 1
-        other = self.folder / f"comment-{self.jobs}"
-        (other / "plan-output").mkdir(parents=True)
-        (other / "plan-output/plan.md").write_text(plan)
-        workflows = clone(self.server, self.folder / f"trusted-{self.jobs}").path
-        event = "github.event.workflow_run"
+    def comment(self) -> str:
+        """The job that has a token: of `main`, which is checked out. Return what it planned."""
+        main = self.checked_out(self.server, "main:refs/remotes/origin/main", depth=1)
+        event = "github.event.pull_request"
         context = {
-            "github.token": "secret", f"{event}.head_repository.owner.login": "ada", f"{event}.head_branch": "topic",
-            f"{event}.head_sha": self.person.tip(),
+            "github.token": "secret", f"{event}.number": "7", f"{event}.base.ref": "main", f"{event}.head.ref": "topic",
+            f"{event}.head.repo.owner.login": "ada", f"{event}.head.sha": self.person.tip(),
         }  # fmt: skip
         self.forge.pulls = [{"number": 7, "from": "ada:topic", "head": {"sha": self.person.tip()}}]
-        environ = self.environ(GITHUB_API_URL=self.forge.url, GITHUB_REPOSITORY="acme/fleet")
-        done = run_github(workflows, "comment", "comment", context, environ, other)
-        assert done.returncode == 0, done.stderr
+        environ = self.environ(
+            GITHUB_API_URL=self.forge.url, GITHUB_REPOSITORY="acme/fleet", RUNNER_TEMP=str(main.parent)
+        )
+        before = sorted(path for path in main.rglob("*") if ".git" not in path.parts)
+        for name in ("plan", "comment"):
+            done = run_github(main, "comment", name, context, environ, main)
+            assert done.returncode == 0, done.stderr
+        assert sorted(path for path in main.rglob("*") if ".git" not in path.parts) == before
+        return (main.parent / "plan.md").read_text()
 
 
 @pytest.fixture
@@ -171,9 +171,19 @@ def test_names_of_anybodys_are_no_commands(world: World) -> None:
     plan, _ = world.github()
     assert not any(world.folder.rglob("broken"))
     assert not re.search(r"@everyone|<img|\$\(|\$\{\{", plan)
-    with pytest.raises(AssertionError, match="is not what muster plan -o markdown writes"):
-        world.comment(f"{plan}\n@everyone\n")
     assert all(body == plan for body in world.forge.bodies(NOTES))
+
+
+def test_a_pull_request_that_edits_the_workflows_has_its_true_plan_posted(world: World) -> None:
+    """Its own jobs may say anything. What is posted comes of the workflow on `main`, and of its files as data."""
+    evil = "on: pull_request\njobs: {plan: {runs-on: x, steps: [{name: plan, run: touch broken}]}}\n"
+    changed = {f".github__workflows__{name}.yaml": evil for name in ("plan", "comment")}
+    world.pushed(**{REMEDY.replace("/", "__"): remedy(OTHERS), "pip.conf": "x", "muster__x.py": "raise X", **changed})
+    world.merge_ref()
+    plan = world.comment()
+    assert world.forge.bodies(NOTES) == [plan]
+    assert f"<code>remedy TrafficControl held</code> | {HELD} |" in plan
+    assert not any(world.folder.rglob("broken"))
 
 
 def test_what_nobody_trusts_reaches_scripts_in_variables_only(world: World) -> None:
@@ -183,7 +193,11 @@ def test_what_nobody_trusts_reaches_scripts_in_variables_only(world: World) -> N
         workflow = yaml.safe_load(path.read_text())
         for job in workflow["jobs"].values():
             assert not any("${{" in step.get("run", "") for step in job["steps"]), path
-            assert not any("checkout" in step.get("uses", "") for step in job["steps"]) or path.stem != "comment"
+            checkouts = [step for step in job["steps"] if "checkout" in step.get("uses", "")]
+            assert path.stem != "comment" or [step.get("with") for step in checkouts] == [None], "only the base"
+    comment = yaml.load((folder / "comment.yaml").read_text(), yaml.BaseLoader)
+    assert list(comment["on"]) == ["pull_request_target"]
+    assert comment["permissions"] == {"contents": "read", "pull-requests": "write"}
     plan = yaml.safe_load((folder / "plan.yaml").read_text())
     assert plan["permissions"] == {"contents": "read"}
     assert not re.search(r"\bsecrets\.|github\.token", (folder / "plan.yaml").read_text())

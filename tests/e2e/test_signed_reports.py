@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 import yaml
@@ -29,6 +30,13 @@ apiVersion: muster.dev/v1alpha1
 kind: Fleet
 metadata: {name: f}
 spec: {agents: {signing: required}}
+"""
+SIGNER = "kubernetes.io/kube-apiserver-client"
+FAR = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: far}
+spec: {hubAcceptsClient: false}
 """
 REPORT = (
     "report", "--adapter", "dns", "--cluster", "edge", "--observed-generation", "1", "--condition", "Available=True",
@@ -76,6 +84,15 @@ class World:
     def verified(self) -> tuple[str, str]:
         found = self.conditions()["AgentIdentityVerified"]
         return found["status"], found["reason"]
+
+    def requests(self) -> list[str]:
+        """The derived parts of requests."""
+        return [path for path in self.hub.paths("main") if path.startswith("derived/certificatesigningrequests/")]
+
+    def name(self) -> str:
+        """The only request whose certificate stands."""
+        (path,) = (path for path in self.requests() if "certificate: " in self.hub.show(path, "main"))
+        return Path(path).stem
 
     def available(self) -> str:
         return self.conditions()["ManagedClusterConditionAvailable"]["status"]
@@ -153,6 +170,8 @@ def test_what_is_not_signed_was_not_received(world: World) -> None:
     world.reconcile()
     assert world.verified() == ("True", "SignatureVerified")
     world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(now))
+    world.reconcile()
+    assert (world.available(), world.verified()) == ("True", ("False", "NotSigned"))
     assert "cluster Unknown" in world.reconcile(datetime.now(UTC) + timedelta(minutes=6))
     assert world.available() == "Unknown"
 
@@ -204,3 +223,122 @@ def test_an_agent_that_has_lost_its_key_asks_as_a_stranger(world: World) -> None
     world.reconcile()
     assert world.verified() == ("True", "SignatureVerified")
     assert lost.current is not None
+
+
+def test_a_deleted_ref_ends_neither_the_clusters_availability_nor_its_certificate(world: World) -> None:
+    """Nor does it for a clone that never saw the ref; and the agent goes on where it was."""
+    world.join()
+    other = clone(world.hub, world.path / "other")
+    other.commit_to("refs/heads/agents/far", {"cluster.yaml": FAR})
+    other.git("push", "--quiet", "origin", "refs/heads/agents/far")  # so that a ref that is missing is known to be gone
+    world.run("accept", "--clusters", "far", "--branch", "main")
+    world.reconcile()
+    assert (world.verified(), world.available()) == (("True", "SignatureVerified"), "True")
+    requests = [path for path in world.hub.paths("main") if path.startswith("derived/certificatesigningrequests/")]
+    before = world.hub.show(requests[0], "main")
+    world.hub.git("update-ref", "-d", REF)
+    fresh, now = clone(world.hub, world.path / "fresh", "--bare"), datetime.now(UTC)
+    for place in (world.hub, fresh):
+        options = ("--repo", str(place.path), "--branch", "main", "--now", format_time(now))
+        assert world.muster("reconcile", *options)[0] in (0, 1)
+    assert fresh.git("rev-parse", "main^{tree}") == world.hub.git("rev-parse", "main^{tree}")
+    assert (world.verified(), world.available()) == (("False", "RefGone"), "True")
+    assert [world.hub.show(path, "main") for path in requests] == [before]
+    late = now + timedelta(minutes=6)
+    for place in (world.hub, fresh):
+        options = ("--repo", str(place.path), "--branch", "main", "--now", format_time(late))
+        assert world.muster("reconcile", *options)[0] in (0, 1)
+    assert fresh.git("rev-parse", "main^{tree}") == world.hub.git("rev-parse", "main^{tree}")
+    assert world.available() == "Unknown"
+    assert [world.hub.show(path, "main") for path in requests] == [before]
+
+    world.heart.beat()
+    world.run("reconcile", "--branch", "main", "--back-in-time", at=datetime.now(UTC))
+    assert (world.verified(), world.available()) == (("True", "SignatureVerified"), "True")
+
+
+def test_an_agent_whose_certificate_the_hub_lost_says_so_and_asks_anew(world: World) -> None:
+    world.join()
+    world.reconcile()
+    assert world.heart.rotation is not None
+    lost = world.heart.rotation.current
+    person = clone(world.hub, world.path / "forgetful")
+    requests = [path for path in person.paths("HEAD") if path.startswith("derived/certificatesigningrequests/")]
+    person.git("rm", "--quiet", *requests)
+    person.commit({"notes.txt": "a bad merge\n"})
+    person.git("push", "--quiet", "origin", "main")
+    world.reconcile()
+    assert world.verified() == ("False", "UnknownKey")
+    said = world.heart.beat()
+    assert "the hub counts nothing of it: UnknownKey: Not received: its newest commit is signed with" in said
+    assert world.heart.rotation.current is None
+    (asked,) = (path for path in world.hub.paths(REF) if path.startswith("requests/"))
+    assert lost is not None
+    assert lost.request.object_name("edge") not in asked
+    world.reconcile()
+    told = world.run("sign", "--ca-cert", world.ca[0], "--ca-key", world.ca[1], "--branch", "main")
+    assert "nothing to do" in told
+    assert "waits for approval: muster accept --clusters edge" in told
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign()
+    assert "waits" not in world.run("sign", "--ca-cert", world.ca[0], "--ca-key", world.ca[1], "--branch", "main")
+    world.heart.beat()
+    world.reconcile()
+    assert (world.verified(), world.available()) == (("True", "SignatureVerified"), "True")
+    assert "counts nothing" not in world.heart.beat()
+
+
+def test_what_a_stolen_key_asked_for_ends_with_it(world: World) -> None:
+    """A thief who has the key for one beat asks for a key in the agent's name, and with that one for the next."""
+    world.heart.beat()
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign(ago=490)  # so that whoever has it asks anew at once
+    world.heart.beat()
+    world.reconcile()
+    names = [world.name()]
+    copytree(world.path / "identity", world.path / "thief")
+    thief, mine, ref = Rotation("edge", Store(world.path / "thief"), SIGNER), world.heart, world.heart.ref
+    assert isinstance(ref, OwnRef)
+    mine.rotation, mine.ref, mine._standing = thief, replace(ref, seal=AgentSeal(thief.store)), None
+    for ago in (490, 490, 0):
+        mine.beat()
+        world.reconcile()
+        world.sign(ago=ago)
+        mine.beat()
+        world.reconcile()
+        names.append(world.name())
+    assert world.verified() == ("True", "SignatureVerified")
+    assert len(set(names)) == 4
+    known = yaml.safe_load(world.hub.show(f"derived/certificatesigningrequests/{names[-1]}.yaml", "main"))
+    assert known["status"]["muster"]["decided"]["vouchedBy"] == names[-2::-1]
+
+    mine.beat()
+    told = world.run("deny", "--request", names[0], "--branch", "main")
+    assert f"CertificateSigningRequest/{names[-1]}: denied in " in told
+    assert f"because {names[0]} vouched for it" in told
+    world.reconcile()
+    for _ in range(2):
+        world.reconcile()
+        assert all("certificate: " not in world.hub.show(path, "main") for path in world.requests())
+    assert world.verified() == ("False", "UnknownKey")
+    mine.beat()
+    assert thief.current is None
+
+
+def test_a_request_that_is_under_way_ends_with_the_one_that_vouched_for_it(world: World) -> None:
+    world.heart.beat()
+    world.run("accept", "--clusters", "edge", "--branch", "main")
+    world.reconcile()
+    world.sign(ago=490)
+    world.heart.beat()
+    world.reconcile()
+    name = world.name()
+    world.run("deny", "--request", name, "--branch", "main")
+    world.heart.beat()  # no run has said so yet: it asks for the next one with the certificate that was denied
+    assert len([path for path in world.hub.paths(REF) if path.startswith("requests/")]) == 2
+    for _ in range(3):
+        world.reconcile()
+        world.sign()
+        assert all("certificate: " not in world.hub.show(path, "main") for path in world.requests())

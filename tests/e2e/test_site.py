@@ -33,8 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = example_with_past(tmp_path_factory.mktemp("example"))
     repo.commit({"clusters/hostile.yaml": HOSTILE})
     told = (repo.path / DERIVED).read_bytes()
-    repo.commit({DERIVED: told.replace(b'"True"', b'"Unknown"')}, f"{MARKUP}\n\nMuster-Now: 2026-01-01T11:50:00Z\n")
-    repo.commit({DERIVED: told}, "Told\n\nMuster-Now: 2026-01-01T12:00:00Z\n")
+    repo.commit_run({DERIVED: told.replace(b'"True"', b'"Unknown"')}, MARKUP, now="2026-01-01T11:50:00Z")
+    repo.commit_run({DERIVED: told}, "Told", now="2026-01-01T12:00:00Z")
     folder = tmp_path_factory.mktemp("site") / "fleet"
     assert (
         run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", "--forecast", "1h"]) == 0

@@ -82,6 +82,7 @@ def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living
     assert not done.settled.changes
 
 
+@pytest.mark.falls_back
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
     done = answer(living.question(), None, Given(these=Processes(2, decide=raising)))
     assert "ZeroDivisionError" in done.looked_at

@@ -1,9 +1,8 @@
 """Cold runs in shards decide what whole ones do: the same files, transitions, findings, held effects, pulses, horizon
 and message, in whatever order the shards come and whoever decides them. What they leave is a state as any other."""
 
-import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,26 +13,14 @@ from muster.engine.executors import Executor, Here, Processes
 from muster.engine.figures import figures
 from muster.engine.question import WholeNeeded
 from muster.engine.settle import settle
-from muster.engine.shard import Answered, Shard
 from muster.engine.sharded import decide_in_shards
 from muster.engine.state import open_state
 from muster.engine.warm import answer
 from muster.model.times import format_time
 from tests.check.test_waivers import waiver
+from tests.engine.shards import Shuffled
+from tests.support.git import Content
 from tests.support.living import TAINT_POLICY, Living, lease, told
-
-
-class Shuffled(Here):
-    """Decides shards in this process, in any order."""
-
-    def __init__(self, seed: int) -> None:
-        self._chance = random.Random(seed)
-
-    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
-        """Yield each shard with what follows of it."""
-        known = list(shards)
-        self._chance.shuffle(known)
-        return super().decide(known)
 
 
 class Borrowed(Here):
@@ -76,13 +63,32 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
 
 
 def test_of_a_fleet_that_lives(tmp_path: Path) -> None:
-    living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    living, shuffled = Living.small(tmp_path / "fleet", 4, 8), Shuffled(4)
     assert live(living, tmp_path, 14, lambda _: shuffled, (1, 8, 30)) > 8
 
 
 def test_of_the_example_fleet(tmp_path: Path) -> None:
     shuffled = Shuffled(7)
     assert live(Living.example(tmp_path / "fleet", 7), tmp_path, 5, lambda _: shuffled, (8, 30)) > 2
+
+
+def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
+    """After the first pass nothing is left of them: they are told of all the same, and many at once are held."""
+    living, shuffled = Living.small(tmp_path / "fleet", 3, 12), Shuffled(3)
+    looks_back = TAINT_POLICY.format(kind="ManagedCluster", effect="PreferNoSelect", when="previous.size() > 100")
+    living.put("policies/back.yaml", looks_back)
+    assert live(living, tmp_path / "before", 1, lambda _: shuffled, (3,)) == 1
+    first, *others = living.names[1::2]  # those that have no ref
+    for number, names in enumerate(([first], others)):
+        folders = (f"clusters/{name}/{file}.yaml" for name in names for file in ("cluster", "lease", "observed"))
+        files: dict[str, Content] = dict.fromkeys(folders)
+        all_change = looks_back.replace("> 100", "< 100").replace("/t,", f"/t{number},").replace("name: t", "name: u")
+        living.puts({**files, "policies/other.yaml": all_change}, "they go, and every other one changes")
+        whole = living.cold()
+        found = decide_in_shards(living.question(), "", lambda _: shuffled, 3)
+        assert told(found.settled) == told(whole)
+        assert bool(whole.last.held) == (number == 1), "so many may not go at once"
+        living.land(whole)
 
 
 def test_in_two_processes(tmp_path: Path) -> None:

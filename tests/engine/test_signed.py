@@ -17,7 +17,7 @@ from muster.identity.authority import Authority, load_authority
 from muster.identity.request import Request, new_request
 from muster.identity.signature import sealed
 from tests.acts.test_signing import manifest
-from tests.engine.test_sharded import Shuffled
+from tests.engine.shards import Shuffled
 from tests.support.authority import new_authority
 from tests.support.example import NOON
 from tests.support.living import Living, told

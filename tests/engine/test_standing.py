@@ -167,7 +167,7 @@ class TestWhatPeopleDo:
         assert not self.stands(living, tmp_path, there_and_back)
 
     def test_a_word_to_the_next_run_is_not_passed_over(self, living: Living, tmp_path: Path) -> None:
-        assert not self.stands(living, tmp_path, living.a_word_that_they_may)
+        assert not self.stands(living, tmp_path, living.many_are_let_go)
 
     @pytest.mark.parametrize("path", [".musterignore", "derived/managedclusters/c002.yaml"])
     def test_what_is_read_otherwise_is(self, living: Living, tmp_path: Path, path: str) -> None:

@@ -6,43 +6,73 @@ broken on purpose: with neighbourhoods that are due left out of `Touched.homes` 
 what an unmoved run says.
 """
 
+# ruff: noqa: E501 - documents
+
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 
 import pytest
+import yaml
 
 from muster.engine import question as questions
 from muster.engine import warm
 from muster.engine.answer import Answer
 from muster.engine.figures import figures
+from muster.engine.sharded import decide_in_shards
 from muster.engine.state import State, open_state
 from muster.engine.warm import answer
-from tests.support.living import TAINT_POLICY, Living, cluster, told
+from muster.fleet.faults import is_fault
+from tests.engine.shards import Shuffled
+from tests.support.git import Content
+from tests.support.living import TAINT_POLICY, Living, cluster, lease, told
 
+HELD = (
+    "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: managed-cluster-builtin-taints}\nspec:\n  target: {kind: ManagedCluster}\n  taints:\n"
+    "  - {key: silent, effect: NoSelect, when: \"status(conditions, 'ManagedClusterConditionAvailable') == 'Unknown' && !('edge' in self.metadata.labels)\"}\n"
+    "  - {key: t1, effect: NoSelectIfNew, when: \"'bad' in self.metadata.labels\"}\n"
+)
 BUDGET = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
 
 
-def live(living: Living, state: State, steps: int) -> Counter[str]:
-    """Let a fleet live, and compare what each run makes of it, from what the last one left and from nothing."""
+def live(living: Living, state: State, steps: int, clone: State | None = None) -> Counter[str]:
+    """Let a fleet live, and compare what each run makes of it, from what the last one left and from nothing: also from
+    what a `clone` kept that looks rarely, of some steps ago. How much was looked at is counted."""
     taken: Counter[str] = Counter()
     lived = []
     for number in range(steps):
         lived.append(living.step() if number else "the beginning")
-        asked = living.question()
-        found = answer(asked, state)
-        cold = living.cold()
-        assert told(found.settled) == told(cold), (found.looked_at, lived)
-        assert "Error" not in found.looked_at, lived
-        taken[found.looked_at.split(":")[0].split(", ")[-1]] += 1
-        living.land(found.settled)
-        found.remember(state)
-        assert figures(found, state) == figures(Answer(cold, None, None, None, ""), None), (found.looked_at, lived)
+        found = compared(living, state, lived)
+        taken[_reach(found)] += 1
+        if clone is not None and living.chance.random() < 0.2:
+            taken[f"a clone's {_reach(compared(living, clone, lived, lands=False))}"] += 1
     return taken
+
+
+def compared(living: Living, state: State, lived: Sequence[str], *, lands: bool = True) -> Answer:
+    """Run, from what a state has; what it makes of it is what a run makes that looks at everything."""
+    found = answer(living.question(), state)
+    cold = living.cold()
+    assert told(found.settled) == told(cold), (found.looked_at, lived)
+    assert not any(map(is_fault, found.settled.findings)), lived
+    if lands:
+        living.land(found.settled)
+    found.remember(state)
+    assert figures(found, state) == figures(Answer(cold, None, None, None, ""), None), (found.looked_at, lived)
+    return found
+
+
+def _reach(found: Answer) -> str:
+    return found.looked_at.split(":")[0].split(", ")[-1]
+
+
+def from_state(taken: Counter[str]) -> int:
+    """How many of the runs looked at a part, or at nothing: only these are compared with anything."""
+    return sum(count for reach, count in taken.items() if not reach.endswith("the whole fleet"))
 
 
 def same(living: Living, state: State, happened: str) -> Answer:
@@ -64,7 +94,7 @@ def state_in(folder: Path) -> State:
 def test_of_a_fleet_that_lives(tmp_path: Path, seed: int) -> None:
     taken = live(Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 25)
     assert taken["wide"] > 3, "what this is about has happened"
-    assert taken["near"] + taken["nothing"], taken
+    assert from_state(taken) > 25 // 2, taken
 
 
 def test_of_the_example_fleet(tmp_path: Path) -> None:
@@ -115,10 +145,10 @@ def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.Mo
         live(living, state, 1)
 
 
-def test_an_empty_commit_lets_a_held_removal_go(tmp_path: Path) -> None:
+def test_removals_go_that_their_commit_names(tmp_path: Path) -> None:
     living, state = Living.small(tmp_path / "fleet", 8, 8), state_in(tmp_path)
     files: dict[str, str | None] = {}
-    for happening in (living.nothing, living.nothing, living.many_leave, living.nothing, living.a_word_that_they_may):
+    for happening in (living.nothing, living.nothing, living.a_label, living.nothing, living.many_are_let_go):
         happening()
         asked = living.question()
         found = answer(asked, state)
@@ -200,6 +230,114 @@ def test_of_an_outage_from_which_clusters_come_back_one_by_one(tmp_path: Path, d
         living.now += timedelta(minutes=1)
         found = same(living, state, "it cools down")
     assert not found.settled.last.held
+
+
+def test_a_taint_that_a_hold_alone_keeps(tmp_path: Path) -> None:
+    """No policy asks for it any more, and its cluster is silent: it goes when the hold does, whoever looks."""
+    living, state, shuffled = Living.small(tmp_path / "fleet", 4, 8), state_in(tmp_path), Shuffled(1)
+    silent, *back = living.names
+    edge, bad = "region: eu, edge: 'yes'", "region: eu, edge: 'yes', bad: 'yes'"
+    path, text = f"clusters/{silent}/cluster.yaml", cluster(silent)
+    text = text.replace("region: us", "region: eu")
+    living.put("budget.yaml", f"{BUDGET}spec: {{maxDisrupted: 1, ignoreUpTo: 0, cooldown: 30s}}\n")
+    living.put("policies/t.yaml", HELD)
+
+    def keys(at: str) -> list[str]:
+        body = yaml.safe_load((living.repo.path / f"derived/managedclusters/{at}.yaml").read_text())
+        return [taint["key"] for taint in body.get("spec", {}).get("taints", ())]
+
+    def all_the_same(seconds: int) -> None:
+        living.now += timedelta(seconds=seconds)
+        shards = decide_in_shards(living.question(), "", lambda _: shuffled, 8)
+        assert told(shards.settled) == living.whole()
+        same(living, state, f"at {living.now}")
+
+    living.put(path, text.replace("region: eu", bad))
+    all_the_same(0)
+    all_the_same(301)
+    assert keys(silent) == ["t1"]
+    living.put(path, text.replace("region: eu", edge))
+    all_the_same(1)
+    for name in back:
+        living.speaks(name)
+    all_the_same(1)
+    all_the_same(10)
+    assert keys(silent) == ["t1"], "the budget cools down"
+    all_the_same(30)
+    assert not keys(silent)
+    assert not same(living, state, "").settled.files
+
+
+def test_an_agent_that_is_left_over_costs_itself(tmp_path: Path) -> None:
+    """Its cluster was removed, and it asks to be let in, beat after beat."""
+    living, state = Living.small(tmp_path / "fleet", 4, 8), state_in(tmp_path)
+    name = living.names[0]
+
+    def asks() -> None:
+        own = {"cluster.yaml": cluster(name, accepted=False), "lease.yaml": lease(name, living.now)}
+        living.repo.commit_to(f"refs/heads/agents/{name}", own)
+
+    def it_goes() -> None:
+        living.puts({f"clusters/{name}/cluster.yaml": None}, "")
+
+    for happening in (asks, living.nothing, it_goes, living.nothing):
+        happening()
+        same(living, state, "")
+    reaches = []
+    for _ in range(3):
+        living.now += timedelta(seconds=10)
+        asks()
+        found = same(living, state, "it beats on")
+        assert "MUS124" in {one.code for one in found.settled.findings}
+        reaches.append(found.looked_at)
+    assert not any("whole" in reach for reach in reaches), reaches
+
+
+def test_a_removal_that_is_held_costs_those_whom_it_is_about(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 4, 12), state_in(tmp_path)
+    for happening in (living.nothing, living.nothing, living.many_leave):
+        happening()
+        same(living, state, "")
+    reaches = []
+    for _ in range(3):
+        living.now += timedelta(seconds=1)
+        living.speaks(living.names[0])
+        found = same(living, state, "they are held")
+        assert "MUS420" in {one.code for one in found.settled.findings}
+        reaches.append(found.looked_at)
+    assert not any("whole" in reach for reach in reaches), reaches
+
+
+def test_what_rests_on_history_is_not_kept(tmp_path: Path) -> None:
+    """A report's file that is ignored is missed once; an agent's branch that is too deep, as long as it is."""
+    living, state = Living.small(tmp_path / "fleet", 5, 6), state_in(tmp_path)
+    name = living.names[0]
+    ignored: dict[str, Content] = {
+        ".musterignore": "scores/\n",
+        "clusters/c003/cluster.yaml": cluster("c003", region="ap"),
+    }
+    deep = {"/".join("abcdefghijklmnopqrst") + "/x.yaml": "a: b\n", "lease.yaml": lease(name, living.now)}
+    codes = []
+    for happening in (
+        living.a_score, living.nothing, living.nothing, lambda: living.puts(ignored, ""), living.nothing, living.nothing,
+        lambda: living.repo.commit_to(f"refs/heads/agents/{name}", deep), living.nothing,
+        lambda: living.speaks(name), living.nothing,
+    ):  # fmt: skip
+        happening()
+        codes.append({one.code for one in same(living, state, "").settled.findings})
+    assert "MUS110" in codes[3]
+    assert "MUS131" in codes[6] & codes[7]
+    assert not codes[5]
+    assert not codes[9]
+
+
+def test_it_says_why_nothing_is_kept(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 5, 6), state_in(tmp_path)
+    same(living, state, "")
+    living.put(f"clusters/{living.names[1]}/cluster.yaml", "")
+    for _ in range(2):
+        found = same(living, state, "a file is empty")
+    assert found.looked_at == "the whole fleet: nothing is kept of the last run: a file is not whole"
 
 
 class TestState:

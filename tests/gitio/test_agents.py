@@ -161,7 +161,7 @@ def test_a_broken_ref_is_left_out(repo: Repo, content: str) -> None:
     (repo.path / ".git/refs/heads/agents/bad").write_text(content)
     files, [skipped] = read(repo)
     assert files == {"agents/good:lease.yaml": b"a: 1\n"}
-    assert (skipped.ref, skipped.reason) == ("agents/bad", "unreadable")
+    assert (skipped.ref, skipped.reason) == ("agents/bad", "lost")
 
 
 def test_a_ref_with_too_many_files_or_directories_is_left_out(repo: Repo) -> None:
@@ -195,15 +195,16 @@ def test_files_that_cannot_be_read_cost_only_themselves(repo: Repo) -> None:
         "refs/heads/agents/a",
         {"big.yaml": b"x" * (MAX_BLOB_BYTES + 1), "good.yaml": "a: 1\n", "lost.yaml": "gone\n", "new\nline.yaml": ""},
     )
-    lost = repo.git("rev-parse", f"{tip}:lost.yaml")
-    (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
     files, skipped = read(repo)
-    assert files == {"agents/a:good.yaml": b"a: 1\n"}
+    assert files == {"agents/a:good.yaml": b"a: 1\n", "agents/a:lost.yaml": b"gone\n"}
     assert [(one.path, one.reason, one.ref) for one in skipped] == [
         ("big.yaml", "too-large", "agents/a"),
-        ("lost.yaml", "unreadable", "agents/a"),
         ("new\\nline.yaml", "control-characters", "agents/a"),
     ]
+    lost = repo.git("rev-parse", f"{tip}:lost.yaml")
+    (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    assert [(one.path, one.reason) for one in read(repo)[1]] == [("", "lost")]
+    assert read(repo)[0] == {}, "half of what an agent said is not what it said"
 
 
 def test_links_and_submodules_are_reported(repo: Repo) -> None:

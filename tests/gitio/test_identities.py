@@ -10,7 +10,7 @@ import yaml
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agent.relay import Relay
-from muster.gitio.agents import AgentRef, agent_refs
+from muster.gitio.agents import agent_refs
 from muster.gitio.agentsettings import agent_settings
 from muster.gitio.hearing import here
 from muster.gitio.identities import VERIFIED, identified
@@ -68,16 +68,16 @@ class Hub:
         self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
         self.repo.commit({**FLEET, **self.issued})
         (newest,) = agent_refs(self.repository, present, agent_settings(self.repository, "HEAD"))
-        ref, *beside = identified(self.repository, (newest,), "HEAD", present)
+        (ref,) = identified(self.repository, (newest,), "HEAD", present)
         assert ref.identity is not None
-        assert [one.commit for one in beside] == ([] if ref.commit == newest.commit else [newest.commit])
+        assert ref.commit == newest.commit
         return ref.commit, ref.identity
 
     def lease(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, str]:
-        """What counts of the cluster's lease, and what is thought of who says it."""
-        commit, identity = self.read(present)
-        ref = AgentRef("refs/heads/agents/c1", commit, identity=identity)
-        with CommitSnapshot(self.repository, self.repo.tip(), (ref,)) as snapshot:
+        """What the ref says of the cluster's lease, and what is thought of who says it."""
+        _, identity = self.read(present)
+        refs = agent_refs(self.repository, present, agent_settings(self.repository, "HEAD"))
+        with CommitSnapshot(self.repository, self.repo.tip(), refs) as snapshot:
             said = {file.path: file.read().decode() for file in snapshot.files() if file.ref}
         return said.get("lease.yaml", ""), identity.reason
 
@@ -92,7 +92,7 @@ def hub(authority: Authority, tmp_path: Path) -> Hub:
     return Hub(new_repository(tmp_path / "hub"), authority)
 
 
-def test_what_the_agent_signed_is_received_and_goes_on_counting_when_others_write_over_it(hub: Hub) -> None:
+def test_what_the_agent_signed_is_received_and_nothing_that_others_write_over_it(hub: Hub) -> None:
     agent, stranger = hub.agent("a"), new_request("c1")
     other = hub.agent("b", cluster="c2")
     good = hub.push(agent, "one")
@@ -100,8 +100,9 @@ def test_what_the_agent_signed_is_received_and_goes_on_counting_when_others_writ
     assert hub.repo.tip(f"{VERIFIED}c1") == good
     for by, reason in ((None, "NotSigned"), (stranger, "UnknownKey"), (other, "UnknownKey")):
         hub.push(by, "two")
-        commit, behind = hub.read()
-        assert (commit, behind.user, behind.reason) == (good, agent.user, reason)
+        _, behind = hub.read()
+        assert (behind.user, behind.reason) == ("", reason)
+        assert hub.repo.tip(f"{VERIFIED}c1") == good
     better = hub.push(agent, "three", NOW + timedelta(seconds=30))
     assert hub.read() == (better, Identity(agent.user))
 
@@ -114,19 +115,19 @@ def test_an_older_commit_that_is_put_back_is_not_received(hub: Hub) -> None:
     assert hub.read()[0] == new
     hub.repo.git("update-ref", REF, old)
     commit, behind = hub.read()
-    assert (commit, behind.user, behind.reason) == (new, agent.user, "Replayed")
+    assert (commit, behind.user, behind.reason) == (old, "", "Replayed")
 
 
-def test_a_certificate_vouches_within_its_life_and_what_it_vouched_for_stays(hub: Hub) -> None:
+def test_a_certificate_vouches_within_its_life_and_for_as_long_as_that_lasts(hub: Hub) -> None:
     agent = hub.agent("a")
     received = hub.push(agent, "one")
     assert hub.read()[0] == received
     late = NOW + HOUR + timedelta(seconds=1)
-    assert hub.read(late) == (received, Identity(agent.user))  # it came in time: now its lease tells
+    assert hub.read(late)[1].reason == "CertificateExpired"  # whoever asks, and whatever was received where
     for dated in (NOW + timedelta(minutes=30), late):  # also where it is dated back
         hub.push(agent, f"at {dated}", dated)
-        commit, behind = hub.read(late + timedelta(seconds=1))
-        assert (commit, behind.user, behind.reason) == (received, agent.user, "CertificateExpired")
+        _, behind = hub.read(late + timedelta(seconds=1))
+        assert (behind.user, behind.reason) == ("", "CertificateExpired")
     hub.push(agent, "early", NOW - HOUR)
     assert hub.read()[1].reason == "CertificateExpired"
     hub.push(agent, "ahead", NOW + timedelta(minutes=20))
@@ -141,8 +142,8 @@ def test_the_key_of_a_certificate_that_ended_says_nothing_more_though_the_agent_
     assert hub.read()[0] == received
     both, late = NOW + timedelta(minutes=50), NOW + timedelta(minutes=70)
     hub.push(agent, "stolen", both)
-    commit, behind = hub.read(late)
-    assert (commit, behind.user, behind.reason) == (received, agent.user, "CertificateExpired")
+    _, behind = hub.read(late)
+    assert (behind.user, behind.reason) == ("", "CertificateExpired")
     for dated in (both, late):
         good = hub.push(renewed, f"at {dated}", dated)
         assert hub.read(late) == (good, Identity(agent.user))
@@ -191,14 +192,14 @@ def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_p
 
     hub.push(None, "two", to=site)
     relay.step()
-    assert hub.lease() == ("one", "NotSigned")
+    assert hub.lease() == ("two", "NotSigned")
     later = NOW + timedelta(seconds=20)
     hub.push(agent, "three", later, to=site)
     relay.step()
     assert hub.lease() == ("three", "")
     site.git("update-ref", REF, signed)
     relay.step()
-    assert hub.lease() == ("three", "Replayed")
+    assert hub.lease() == ("one", "Replayed")
 
     # The relay itself says something else than what was signed: another file, one more, none.
     ref, folder, kept = "refs/heads/relays/edge", folder_of("c1"), site.git_bytes("cat-file", "commit", signed)
@@ -206,11 +207,33 @@ def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_p
                   {"lease.yaml": "one", "reports/dns.yaml": "r\n", "more.yaml": "m"}, {}):  # fmt: skip
         everything = {**files, COMMIT: kept.decode()}
         hub.repo.commit_to(ref, {f"{folder}/{path}": text for path, text in everything.items()}, date=later.isoformat())
-        assert hub.lease() == ("three", "NotSigned")
+        assert hub.lease() == (files.get("lease.yaml", ""), "NotSigned")
 
     # It was heard through a relay, and pushes itself from now on; and the other way round.
     hub.repo.git("update-ref", "-d", ref)
     hub.push(None, "four", later)
-    assert hub.lease() == ("three", "NotSigned")
+    assert hub.lease() == ("four", "NotSigned")
     hub.push(agent, "five", later + timedelta(seconds=1))
     assert hub.lease() == ("five", "")
+
+
+def test_only_certificates_of_the_authority_that_the_fleet_names_count(hub: Hub, tmp_path: Path) -> None:
+    other = load_authority(*new_authority(tmp_path / "other"), HOUR, NOW)
+    pems = [one.certificate.public_bytes(Encoding.PEM).decode() for one in (hub.authority, other)]
+
+    def names(*authorities: str) -> None:
+        fleet = yaml.safe_load(FLEET["fleet.yaml"])
+        fleet["spec"]["signing"] = {"authority": "".join(authorities)}
+        hub.issued["fleet.yaml"] = yaml.safe_dump(fleet)
+
+    agent = hub.agent("a")
+    good = hub.push(agent, "one")
+    forger = Hub(hub.repo, other)
+    forged = forger.agent("zz", user=agent.user)
+    hub.issued |= forger.issued
+    for authorities, counts in ((pems[:1], "a"), (pems[1:], "zz"), (pems, "a zz"), (["nothing"], ""), ([], "a zz")):
+        names(*authorities)
+        for name, by in (("a", agent), ("zz", forged)):
+            hub.push(by, "two")
+            assert bool(hub.read()[1].user) == (name in counts.split()), (authorities, name)
+    assert good

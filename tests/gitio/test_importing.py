@@ -28,7 +28,22 @@ def bare(repo: Repo, tmp_path: Path) -> Repo:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "/etc/x", "a//b", "../x", "a/../b", "a/.", ".git/config", "a/.GIT/hooks/x", "a\0b"]
+    "path",
+    [
+        "",
+        "/etc/x",
+        "a//b",
+        "../x",
+        "a/../b",
+        "a/.",
+        ".git/config",
+        "a/.GIT/hooks/x",
+        "a\0b",
+        "git~1/config",
+        "a/.git /x",
+        ".g\u200cit/config",
+        "a\\.git\\config",
+    ],
 )
 def test_refuses_paths_that_no_repository_can_hold(repo: Repo, path: str) -> None:
     before = repo.tip()

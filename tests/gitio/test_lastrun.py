@@ -34,8 +34,8 @@ def test_where_nothing_is_derived_there_was_no_run(repo: Repo) -> None:
 
 
 def test_the_newest_commit_with_the_trailer_counts(repo: Repo) -> None:
-    repo.commit({DERIVED: derived(FIRST)}, f"1 cluster available\n\nMuster-Now: {FIRST}")
-    last = repo.commit({DERIVED: derived(SECOND)}, f"1 cluster Unknown\n\nMuster-Now: {SECOND}")
+    repo.commit_run({DERIVED: derived(FIRST)}, "1 cluster available", now=FIRST)
+    last = repo.commit_run({DERIVED: derived(SECOND)}, "1 cluster Unknown", now=SECOND)
     repo.commit({"fleet.yaml": "# more\n"}, f"Quote Muster\n\nMuster-Now: {FIRST} it said\n\nand more text")
     assert asked(repo) == LastRun(parse_time(SECOND), last)
 

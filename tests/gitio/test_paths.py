@@ -13,6 +13,7 @@ from muster.gitio.paths import Ignored, decode, is_data, printable
         (b"a\nb.yaml", "a\\nb.yaml", "control-characters"),
         ("a\u2028b.yaml".encode(), "a\\u2028b.yaml", "control-characters"),
         (b"\x1b[31m.yaml", "\\x1b[31m.yaml", "control-characters"),
+        (b"a/git~1/b.yaml", "a/git~1/b.yaml", "dotgit"),
     ],
 )
 def test_a_path_is_text_or_says_why_not(path: bytes, text: str, fault: str) -> None:

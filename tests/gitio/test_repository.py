@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.errors import RepositoryError
-from muster.gitio.repository import blob_at, current_branch, is_empty, open_repository, resolve
+from muster.gitio.errors import LostObjectError, RepositoryError
+from muster.gitio.repository import (
+    blob_at,
+    current_branch,
+    has_derived,
+    is_empty,
+    lines_at,
+    open_repository,
+    resolve,
+)
 from muster.gitio.trees import list_tree
 from tests.support.git import Repo, add_worktree, clone, git_environ, new_repository
 
@@ -88,7 +96,8 @@ def test_a_commit_that_was_read_is_not_read_again(repo: Repo) -> None:
     assert first[0] == b"a: 1\n"
     _lose_objects(repo)
     assert (blob_at(opened, commit, path), list(list_tree(opened, commit))) == first
-    assert blob_at(open_repository(repo.path, repo.environ), commit, path) is None
+    with pytest.raises(LostObjectError, match=f"git cannot read {path}"):
+        blob_at(open_repository(repo.path, repo.environ), commit, path)
 
 
 def test_a_branch_is_read_again_and_so_is_what_was_not_there(repo: Repo) -> None:
@@ -113,11 +122,32 @@ def test_few_answers_are_kept(repo: Repo) -> None:
     commits = [repo.commit({"a.yaml": f"a: {number}\n"}) for number in range(6)]
     assert [blob_at(opened, commit, "a.yaml") for commit in commits] == [b"a: %d\n" % number for number in range(6)]
     _lose_objects(repo)
-    assert [blob_at(opened, commit, "a.yaml") for commit in commits] == [
-        None,
-        None,
-        *(b"a: %d\n" % number for number in range(2, 6)),
-    ]
+    assert [blob_at(opened, commit, "a.yaml") for commit in commits[2:]] == [b"a: %d\n" % n for n in range(2, 6)]
+    for commit in commits[:2]:
+        with pytest.raises(LostObjectError):
+            blob_at(opened, commit, "a.yaml")
+
+
+def test_what_is_lost_is_told_from_what_is_not_there(repo: Repo) -> None:
+    commit = repo.commit({"derived/fleets/fleet.yaml": "certificate: x\n", "folder/x.yaml": "x\n"})
+    repo.git("update-ref", "refs/heads/keep", commit)
+
+    def asked(path: str) -> list[object]:
+        opened = open_repository(repo.path, repo.environ)
+        return [blob_at(opened, commit, path), has_derived(opened, commit), lines_at(opened, "cert", commit, "derived")]
+
+    assert asked("derived/fleets/fleet.yaml")[0] == b"certificate: x\n"
+    assert [asked(path)[0] for path in ("folder", "folder/y.yaml", "no/x.yaml", "derived/fleets")] == [None] * 4
+    assert blob_at(open_repository(repo.path, repo.environ), "nowhere", "a") is None
+    for lost in ("derived/fleets/fleet.yaml", "derived/fleets", ""):
+        oid = repo.tip(f"{commit}:{lost}")
+        (repo.path / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+        with pytest.raises(LostObjectError):
+            asked("derived/fleets/fleet.yaml")
+        with pytest.raises(LostObjectError):
+            lines_at(open_repository(repo.path, repo.environ), "cert", commit, "derived")
+    with pytest.raises(LostObjectError):
+        has_derived(open_repository(repo.path, repo.environ), commit)
 
 
 def test_refuses_what_is_no_repository(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.gitio.errors import LostObjectError
 from muster.gitio.objects import Objects
 from muster.gitio.repository import open_repository
 from muster.gitio.versions import Versions
@@ -73,10 +74,12 @@ def test_names_are_no_patterns_and_links_no_versions(repo: Repo) -> None:
     }
 
 
-def test_what_is_too_large_or_lost_was_not_read(repo: Repo) -> None:
+def test_what_is_too_large_was_not_read_and_what_is_lost_is_an_error(repo: Repo) -> None:
     since = repo.tip()
     repo.commit({A: "a: 2\n"})
     repo.commit({A: "# too large\n" * 100_000, B: "b: lost\n"})
+    assert versions(repo, since, (A,)) == {A: [b"a: 2\n"]}
     lost = repo.git("rev-parse", f"HEAD:{B}")
     (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
-    assert versions(repo, since, ("",)) == {A: [b"a: 2\n"]}
+    with pytest.raises(LostObjectError, match="clusters/b.yaml"):
+        versions(repo, since, ("",))

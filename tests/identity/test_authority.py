@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from muster.identity.authority import Approved, Authority, load_authority
@@ -101,11 +102,28 @@ def test_a_signer_that_stays_signs_nothing_once_its_own_certificate_has_ended(
             authority.sign(asked, NOW + after)
 
 
-def _weak() -> bytes:
-    key = rsa.generate_private_key(65537, 1024)
+def _asks(key: CertificateIssuerPrivateKeyTypes) -> bytes:
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
-    made: bytes = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    digest = None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+    made: bytes = builder.sign(key, digest).public_bytes(serialization.Encoding.PEM)
     return made
+
+
+SOUND = "its key is not ECDSA P-256, Ed25519, or RSA of 2048 bits or more"
+
+
+def test_keys_that_agents_may_have(authority: Authority) -> None:
+    for key in (
+        ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate(),
+        rsa.generate_private_key(65537, 2048),
+    ):  # fmt: skip
+        assert signed(authority, _asks(key), USAGES)
+
+
+@pytest.mark.parametrize("curve", [ec.SECP192R1, ec.SECP224R1, ec.SECP256K1, ec.SECP384R1, ec.SECP521R1])
+def test_curves_that_agents_may_not_use(authority: Authority, curve: type[ec.EllipticCurve]) -> None:
+    with pytest.raises(IdentityError, match=SOUND):
+        signed(authority, _asks(ec.generate_private_key(curve())), USAGES)
 
 
 def _forged() -> bytes:
@@ -125,7 +143,7 @@ def _forged() -> bytes:
     [
         (lambda: b"nothing", USAGES, "it cannot be read"),
         (_forged, USAGES, "it is not signed with the key that it is about"),
-        (_weak, USAGES, "its key is not ECDSA, Ed25519, or RSA of 2048 bits or more"),
+        (lambda: _asks(rsa.generate_private_key(65537, 1024)), USAGES, SOUND),
         (lambda: new_request("c").pem, ("client auth", "server auth"), "it asks for server auth"),
         (lambda: new_request("c").pem, ("digital signature",), "it does not ask for 'client auth'"),
     ],

@@ -7,7 +7,8 @@ import pytest
 
 from muster.identity.authority import Approved, Authority, load_authority
 from muster.identity.certificate import issued_of
-from muster.identity.request import GROUP, new_request
+from muster.identity.request import new_request
+from muster.model.agentref import GROUP
 from tests.support.authority import new_authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +29,10 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
         (f"{GROUP}c1:agent:more", None),
         ("c1:agent", None),
         (f"x{GROUP}c1:agent", None),
+        (f"{GROUP}c1:x,*", None),
+        (f'{GROUP}c1:x\n* namespaces="git" ssh-ed25519 AAAA', None),
+        (f"{GROUP}c1:{'a' * 65}", None),
+        (f"{GROUP}C1:agent", None),
     ],
 )
 def test_it_is_an_agents_where_its_name_says_so(authority: Authority, name: str, cluster: str | None) -> None:

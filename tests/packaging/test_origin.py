@@ -81,8 +81,8 @@ def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, fr
     environ = running(from_wheel, tmp_path)
     said, run, entry = init(tmp_path, environ)
     assert "this one came from a file on this machine." in said
-    jobs = [f".github/workflows/{name}" for name in ("comment.yaml:25", "plan.yaml:24", "reconcile.yaml:29")]
-    assert f"in the lines marked so: {', '.join(jobs)}, .gitlab-ci.yml:21." in said
+    jobs = [f".github/workflows/{name}" for name in ("comment.yaml:26", "plan.yaml:25", "reconcile.yaml:29")]
+    assert f"in the lines marked so: {', '.join(jobs)}, .gitlab-ci.yml:23." in said
     assert "exit 1" in run
     digest = sha256(wheel.read_bytes()).hexdigest()
     assert f"sha256 {digest}" in (tmp_path / "fleet/.github/workflows/reconcile.yaml").read_text()

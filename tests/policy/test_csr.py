@@ -15,6 +15,7 @@ def request(name: str = f"{GROUP}:a", groups: tuple[str, ...] = (GROUP,), pem: s
 @pytest.mark.parametrize("groups", [(GROUP,), (GROUP, EVERY), (GROUP, GROUP)])
 def test_anagent_of_the_cluster(groups: tuple[str, ...]) -> None:
     assert agent_of(request(groups=groups)) == "c1"
+    assert agent_of(request(f"{GROUP}:{'aZ0._-' * 10}abcd", groups)) == "c1"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,12 @@ def test_anagent_of_the_cluster(groups: tuple[str, ...]) -> None:
         request(name=GROUP),
         request(name=f"{GROUP}:"),
         request(name=f"{GROUP}:a:b"),
+        request(name=f"{GROUP}:x,*"),
+        request(name=f'{GROUP}:x\n* namespaces="git" ssh-ed25519 AAAA'),
+        request(name=f"{GROUP}:x\n"),
+        request(name=f"{GROUP}:x y"),
+        request(name=f"{GROUP}:\u0441"),
+        request(name=f"{GROUP}:{'a' * 65}"),
         request(name=f"{GROUP}2:a"),
         request(name="system:node:c1:a"),
         request(name=""),

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.answers.memory import MemorySnapshot
+from muster.engine.checking import check_snapshot
+from muster.model.kinds import PLACEMENT
 from muster.model.tree import Tree
 from muster.policy.facets import Facets
-from muster.policy.selectors import LabelSelector
+from muster.policy.selectors import LabelSelector, selector_mistakes
 
 LABELS = {"region": "eu", "tier": "gold"}
 
@@ -73,3 +76,57 @@ def test_as_kubectl_takes_them(text: str, matching: list[str]) -> None:
 def test_what_is_no_selector(text: str) -> None:
     with pytest.raises(ValueError, match="is no label selector"):
         LabelSelector.written(text)
+
+
+@pytest.mark.parametrize(
+    ("entry", "mistakes"),
+    [
+        ({"key": "a", "operator": "In", "values": ["x"]}, []),
+        ({"key": "a", "operator": "In", "values": []}, ["In needs values, and 'a' has none"]),
+        ({"key": "a", "operator": "NotIn"}, ["NotIn needs values, and 'a' has none"]),
+        ({"key": "a", "operator": "Exists"}, []),
+        ({"key": "a", "operator": "Exists", "values": []}, []),
+        ({"key": "a", "operator": "DoesNotExist", "values": ["x"]}, ["DoesNotExist takes no values"]),
+    ],
+)
+def test_what_no_api_server_takes_as_a_selector(entry: Tree, mistakes: list[str]) -> None:
+    assert [text for _, text in selector_mistakes({"matchExpressions": [entry]})] == mistakes
+
+
+SELECTING = """\
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSet
+metadata: {name: s}
+spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: SELECTOR}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: DisruptionBudget
+metadata: {name: b}
+spec: {selector: SELECTOR}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterTaintPolicy
+metadata: {name: c}
+spec: {targetClusters: {labelSelector: SELECTOR}, taints: [{key: k, effect: NoSchedule}]}
+---
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata: {name: t}
+spec: {target: {kind: Cluster, selector: SELECTOR}, taints: [{key: k, effect: NoSchedule, when: "true"}]}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: p, namespace: n}
+spec: {predicates: [{requiredClusterSelector: {labelSelector: SELECTOR}}]}
+"""
+
+
+def test_whoever_selects_with_one_stays_as_it_was() -> None:
+    files = {"all.yaml": SELECTING.replace("SELECTOR", "{matchExpressions: [{key: a, operator: In, values: []}]}")}
+    fleet = check_snapshot(MemorySnapshot(files))
+    found = [one for one in fleet.findings if one.code == "MUS281"]
+    assert sorted(str(one.object) for one in found) == [
+        "ClusterTaintPolicy/c", "DisruptionBudget/b", "ManagedClusterSet/s", "Placement/n/p", "TaintPolicy/t",
+    ]  # fmt: skip
+    placement = fleet.compiled.placements[PLACEMENT.id("p", "n")]
+    assert (placement.spec, placement.error) == (None, "Predicate:In needs values, and 'a' has none")

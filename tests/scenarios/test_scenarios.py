@@ -10,6 +10,7 @@ import yaml
 import muster
 from muster.model.times import format_time, parse_time
 from muster.model.tree import Tree, dig, mappings_at
+from tests.support.truth import require_truth
 
 HERE = Path(__file__).parent
 
@@ -43,9 +44,10 @@ def test_scenario(path: Path, name: str, tmp_path: Path) -> None:
         _write(tmp_path, step.get("files", {}))
         run = muster.evaluate(tmp_path, parse_time(step["now"]))
         _check(step["expect"], run)
+        require_truth(run)
         _write(tmp_path, run.files)
         again = muster.evaluate(tmp_path, parse_time(step["now"]))
-        assert again.files == {} or again.horizon == again.now, "a second evaluation must change nothing"
+        assert again.files == {} or run.horizon == run.now, "a second evaluation must change nothing"
 
 
 def _write(root: Path, files: dict[str, Any]) -> None:

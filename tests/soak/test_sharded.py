@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_sharded import Shuffled, live
+from tests.engine.shards import Shuffled
+from tests.engine.test_sharded import live
 from tests.support.living import Living
 
 

@@ -90,6 +90,11 @@ class Repo:
             tip = ""
         return tip.rstrip() if tip[:1].isalnum() and ":" not in tip else self.tip()
 
+    def commit_run(self, files: Mapping[str, Content] | None = None, subject: str = "Run", *, now: str = DATE,
+                   more: str = "") -> str:  # fmt: skip
+        """Commit derived files as a run does that evaluated HEAD, and return the commit's id."""
+        return self.commit(files, f"{subject}\n\nMuster-Now: {now}\nMuster-Source: {self.tip()}{more}")
+
     def tip(self, revision: str = "HEAD") -> str:
         """Return the id that `revision` names."""
         return self.git("rev-parse", "--verify", revision)

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +29,7 @@ from muster.model.times import format_time
 from muster.model.tree import Tree, mappings_at
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Content, Repo, new_repository
+from tests.support.happenings import MORE, adapter_report, payload
 
 OCM = "cluster.open-cluster-management.io/v1"
 
@@ -57,15 +59,8 @@ def observed(name: str, *, healthy: bool = True, cpu: int = 8) -> str:
 
 
 def report(name: str, generation: int, *, adapter: str = "validation", good: bool = True, at: datetime = NOON) -> str:
-    conditions = "".join(
-        f'  - {{type: {type_}, status: "{good}", reason: R, message: m, lastTransitionTime: "{format_time(at)}"}}\n'
-        for type_ in ("Applied", "Available", "Health")
-    )
-    return (
-        f"apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\nmetadata: {{name: {adapter}, namespace: {name}}}\n"
-        f"spec: {{adapter: {adapter}, resource: {{kind: ManagedCluster, name: {name}}}}}\n"
-        f'status:\n  observedGeneration: {generation}\n  observedTime: "{format_time(at)}"\n  conditions:\n{conditions}'
-    )
+    said = str(good)
+    return adapter_report(adapter, payload(name, at, adapter=adapter, generation=generation, statuses=(said,) * 3))
 
 
 def placement(name: str, number: int, *, region: str = "") -> str:
@@ -120,6 +115,7 @@ class Living:
     born: int = 0
     undone: list[tuple[str, str]] = field(default_factory=list)
     silent: dict[str, Collection[str]] = field(default_factory=dict)
+    ahead: list[Callable[[], str]] = field(default_factory=list)
 
     @classmethod
     def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
@@ -193,9 +189,11 @@ class Living:
             self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
             self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
-            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.a_word_that_they_may, self.a_word_that_they_may,
-            self.approvals_are_asked_for, self.an_approval, self.an_approval,
+            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.many_are_let_go, self.many_are_let_go,
+            self.approvals_are_asked_for, self.an_approval, self.an_approval, *(partial(happening, self) for happening in MORE),
         ]  # fmt: skip
+        if self.ahead and self.chance.random() < 0.8:
+            return self.ahead.pop(0)()
         if self.chance.random() < 0.02:
             return self.a_slip()
         if self.undone and self.chance.random() < 0.3:
@@ -252,8 +250,12 @@ class Living:
         self.names.remove(name)
         return self._put({path: None}, f"{name} is removed")
 
-    def many_leave(self) -> str:
-        """More than may go at once; perhaps a commit says that they may."""
+    def many_are_let_go(self) -> str:
+        """More than may go at once, named by the commit that removes them."""
+        return self.many_leave(named=True)
+
+    def many_leave(self, *, named: bool = False) -> str:
+        """More than may go at once."""
         if len(self.names) < 8:
             return self.nothing()
         some = self.chance.sample(self.names, 4)
@@ -261,11 +263,10 @@ class Living:
         for path in gone:
             self.undone.append((path, (self.repo.path / path).read_text()))
         self.names = [name for name in self.names if name not in some]
-        return self._put(gone, f"{sorted(gone)} are removed")
-
-    def a_word_that_they_may(self) -> str:
-        self.repo.commit(message="Let them go\n\nMuster-Allow-Removal: all")
-        return "removals are let go"
+        if not named:
+            return self._put(gone, f"{sorted(gone)} are removed")
+        self.repo.commit(gone, f"Let them go\n\nMuster-Allow-Removal: {', '.join(sorted(some))}")
+        return f"{sorted(gone)} are let go"
 
     def a_return(self) -> str:
         if not self.undone:
@@ -448,6 +449,10 @@ class Living:
     def put(self, path: str, text: str) -> str:
         """A person commits a file."""
         return self._put({path: text}, path)
+
+    def puts(self, files: dict[str, Content], what: str) -> str:
+        """A person commits files; None removes one."""
+        return self._put(files, what)
 
     def speaks(self, name: str) -> None:
         """The agent of a cluster renews its lease."""

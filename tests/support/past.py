@@ -30,6 +30,7 @@ def example_with_past(
     """The example fleet as a repository in which it has been for a while."""
     repo = new_repository(folder / "fleet")
     files = {str(path.relative_to(EXAMPLE)): path.read_bytes() for path in EXAMPLE.rglob("*") if path.is_file()}
+    repo.commit({path: data for path, data in files.items() if not path.startswith("derived/")}, "A fleet")
     _commit(repo, files, NOON - timedelta(days=40), "12 clusters available")
     for before, names, status, lasted in outages:
         gone = {path: data for path, data in files.items() if _is_of(path, names) and b'status: "True"' in data}
@@ -52,4 +53,4 @@ def _said(path: str, data: bytes, status: str) -> bytes:
 
 
 def _commit(repo: Repo, files: dict[str, bytes], at: datetime, subject: str) -> None:
-    repo.commit(files, message=f"{subject}\n\nMuster-Now: {format_time(at)}\n")
+    repo.commit_run(files, subject, now=format_time(at))

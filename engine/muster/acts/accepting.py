@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.acts.editing import Draft, EditRefusedError
-from muster.fleet.approvals import MEANT, WORDS, request_digest
+from muster.fleet.approvals import MEANT, WORDS, lineage, request_digest
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.model.kinds import CSR, MANAGED_CLUSTER
@@ -70,17 +70,29 @@ def deny(draft: Draft, clusters: Iterable[str]) -> None:
 
 def revoke(draft: Draft, names: Iterable[str]) -> None:
     """Deny requests for certificates: one that waits is not signed, and the certificate of one that is signed ends.
-    EditRefusedError for a request that there is not."""
+    Those for which it vouched end with it. EditRefusedError for a request that there is not."""
     for name in names:
         obj = draft.fleet.objects.get(CSR.id(name))
-        if obj is None:
+        vouched = _vouched(draft, name)
+        if obj is None and not vouched:
             known = (other.id.name for other in draft.fleet.of(CSR))
             raise EditRefusedError(f"there is no {CSR.id(name)}", did_you_mean(name, known))
-        for part, position, condition in reversed(draft.items(obj.id, _CONDITIONS)):
-            if condition.get("type") in WORDS:
-                draft.remove(part, (*_CONDITIONS, position))
-        path = _say(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
-        draft.told.append(f"{obj.id}: denied in {path}")
+        for each in (*([obj] if obj else []), *vouched):
+            _deny(draft, each, "" if each is obj else f", because {name} vouched for it")
+
+
+def _deny(draft: Draft, obj: Object, why: str) -> None:
+    for part, position, condition in reversed(draft.items(obj.id, _CONDITIONS)):
+        if condition.get("type") in WORDS:
+            draft.remove(part, (*_CONDITIONS, position))
+    path = _say(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
+    draft.told.append(f"{obj.id}: denied in {path}{why}")
+
+
+def _vouched(draft: Draft, name: str) -> list[Object]:
+    """The requests for which the key of a request vouched, directly or through others."""
+    fleet = draft.fleet
+    return [obj for obj in fleet.of(CSR) if name in lineage(obj, fleet.previous, fleet.identities)]
 
 
 def _given(draft: Draft, name: str) -> Mapping[str, str]:

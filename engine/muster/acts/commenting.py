@@ -1,7 +1,6 @@
 """A plan as a comment on a pull request of GitHub's or a merge request of GitLab's: one, which is replaced.
 
-The text may come from a job that ran somebody else's commit, so what is not exactly what muster writes is not posted:
-else a comment could say anything in the name of whoever posts it.
+What is not exactly what muster writes is not posted: else a comment could say anything in the name of whoever posts it.
 """
 
 import json
@@ -129,7 +128,7 @@ class Api:
 class GitHub:
     """The open pull requests from `head` (`owner:branch`) whose newest commit is `commit`.
 
-    Which these are is asked of GitHub, and not believed of a job that ran somebody's commit.
+    Which these are is asked of GitHub: the pull request may have moved on.
     """
 
     api: Api

@@ -48,7 +48,7 @@ class EditRefusedError(Exception):
 @dataclass(frozen=True, slots=True)
 class Edited:
     """What an edit did: the commit, None where nothing had to change, and the lines that say what changed; `refused`:
-    what was not done and why, a line each."""
+    what was not done and why, a line each; `waiting`: what a person has to decide first."""
 
     commit: str | None
     told: tuple[str, ...]
@@ -56,6 +56,7 @@ class Edited:
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass

@@ -42,14 +42,15 @@ class Import:
 
 def plan_import(
     root: Path, snapshot: Snapshot, sources: Iterable[SourceFile], environ: Mapping[str, str], *,
-    replacing: bool = False,
+    replacing: bool = False, present: datetime | None = None,
 ) -> Import:  # fmt: skip
-    """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do.
+    """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do. The dump
+    was taken before `present`.
 
     git, where it is used, runs with `environ`.
     """
     files = list(sources)
-    dump, fleet = read_dump(files), assemble(snapshot)
+    dump, fleet = read_dump(files, present), assemble(snapshot)
     read = {part.source.path for obj in fleet.objects.values() for part in obj.parts if not part.source.ref}
     own = paths_below(root, files) & read
     ignored, by_git = _ignored(root), set[str]()

@@ -2,7 +2,7 @@
 
     /           the page, and its files beside it; data of a commit with ?at=<commit>: 410 once there is another
     /events     server-sent events: a commit is there that can be shown
-    /healthz    200 while the loop looks when it said it would, else 503
+    /healthz    (and /livez) 200 while the loop looks when it said it would, else 503
     /readyz     200 once a run has completed, while the last look was good, else 503
     /metrics    for Prometheus
 
@@ -15,6 +15,7 @@ import base64
 import binascii
 import hashlib
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from threading import BoundedSemaphore
@@ -24,11 +25,11 @@ from urllib.parse import parse_qs
 from muster.acts.live import Gone, Live, NothingYet
 from muster.output.metrics import CONTENT_TYPE, Values
 from muster.output.site.pages import ASSETS, asset
-from muster.serving.server import Handler, Server
+from muster.serving.messages import Request, Response, response
+from muster.serving.server import Server
 from muster.serving.tokens import Reread, digest_of, is_same
 
-#: So many connections at one time, and so many of them that wait for events.
-MOST: Final = 64
+#: So many wait for events at one time.
 _MOST_WAITING: Final = 32
 #: How often something is said to who waits: else neither side notices that the other has gone.
 _ALIVE_SECONDS: Final = 15.0
@@ -62,120 +63,112 @@ class LiveServer(Server):
         self, address: tuple[str, int], live: Live, values: Values, access: Access,
         context: ssl.SSLContext | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(address, _Handler, context=context, most=MOST)
+        super().__init__(address, context=context)
         self.live, self.values, self.access = live, values, access
-        self.waiting = BoundedSemaphore(_MOST_WAITING)
+        self._waiting = BoundedSemaphore(_MOST_WAITING)
 
     def shutdown(self) -> None:
         """End, and let nobody wait any longer."""
         self.live.close()
         super().shutdown()
 
+    def probe(self, request: Request) -> Response | None:
+        """Whether the loop is well, for who has no token."""
+        if request.path not in ("/livez", "/healthz", "/readyz"):
+            return None
+        if refused := self._elsewhere(request):
+            return _say(refused, refused.phrase)
+        if request.path == "/readyz":
+            return _well(self.live.ready, "no run has completed yet, or the last look was not good")
+        return _well(self.live.alive, "the loop does not look when it said it would")
 
-class _Handler(Handler):
-    server: LiveServer
-    timeout = 30.0
-    request_seconds = 15.0
+    def admitted(self, request: Request) -> Response | int:
+        """Nothing is changed here, so no body is taken."""
+        if request.method not in ("GET", "HEAD"):
+            return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
+        if refused := self._elsewhere(request) or self._stranger(request):
+            return _say(refused, refused.phrase)
+        return 0
 
-    def do_GET(self) -> None:  # noqa: N802 - the base class names it so
-        path, _, query = self.path.partition("?")
-        refused = self._refused(path)
-        if refused is not None:
-            self._say(refused, refused.phrase)
-        elif path == "/healthz":
-            self._well(self.server.live.alive, "the loop does not look when it said it would")
-        elif path == "/readyz":
-            self._well(self.server.live.ready, "no run has completed yet, or the last look was not good")
-        elif path == "/metrics":
-            self.answer(HTTPStatus.OK, self.server.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
-        elif path == "/events":
-            self._events()
-        else:
-            self._file(path.removeprefix("/") or "index.html", query)
+    def answer(self, request: Request, body: bytes) -> Response:  # noqa: ARG002 - there is none
+        """The page, its data, what is counted, and news."""
+        if request.path == "/metrics":
+            return response(HTTPStatus.OK, self.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
+        if request.path == "/events":
+            return self._events()
+        return self._file(request)
 
-    do_HEAD = do_GET  # noqa: N815
-
-    def do_POST(self) -> None:  # noqa: N802
-        """Nothing is changed here."""
-        self.close_connection = True
-        self.answer(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
-
-    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST  # noqa: N815
-
-    def _refused(self, path: str) -> HTTPStatus | None:
-        """Why nothing is answered; None where something is."""
-        hosts, host = self.server.access.hosts, self.headers.get("Host", "")
+    def _elsewhere(self, request: Request) -> HTTPStatus | None:
+        """Why nothing is answered to another site; None where something is."""
+        hosts, host = self.access.hosts, request.headers.get("host", "")
         name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
         if hosts and name.lower() not in hosts:
             return HTTPStatus.MISDIRECTED_REQUEST
-        elsewhere = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
-        if elsewhere and self.headers.get("Sec-Fetch-Mode") != "navigate":
+        elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if elsewhere and request.headers.get("sec-fetch-mode") != "navigate":
             return HTTPStatus.FORBIDDEN
-        return None if path in ("/healthz", "/readyz") or self._is_known() else HTTPStatus.UNAUTHORIZED
+        return None
 
-    def _is_known(self) -> bool:
-        if self.server.access.tokens is None:
-            return True
-        token, digest = self.bearer(), self.server.access.tokens()
-        return digest is not None and is_same(digest, self._password() if token is None else token)
+    def _stranger(self, request: Request) -> HTTPStatus | None:
+        if self.access.tokens is None:
+            return None
+        token, digest = request.bearer, self.access.tokens()
+        known = digest is not None and is_same(digest, _password(request) if token is None else token)
+        return None if known else HTTPStatus.UNAUTHORIZED
 
-    def _password(self) -> str:
-        """What a browser sends when its user has typed the token: any name will do."""
-        scheme, _, text = self.headers.get("Authorization", "").partition(" ")
-        try:
-            said = base64.b64decode(text.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
-        except (binascii.Error, ValueError):
-            return ""
-        return said.partition(":")[2]
-
-    def _well(self, well: bool, why: str) -> None:  # noqa: FBT001
-        self._say(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, "ok" if well else why)
-
-    def _file(self, path: str, query: str) -> None:
+    def _file(self, request: Request) -> Response:
+        path = request.path.removeprefix("/") or "index.html"
         try:
             if path in ASSETS:
                 data = asset(path)
                 tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
             else:
-                data, shown = self.server.live.file(path, parse_qs(query).get("at", [""])[0])
+                data, shown = self.live.file(path, parse_qs(request.query).get("at", [""])[0])
                 tag = f'"{shown}"'
         except KeyError:
-            self._say(HTTPStatus.NOT_FOUND, "there is nothing here")
+            return _say(HTTPStatus.NOT_FOUND, "there is nothing here")
         except Gone:
-            self._say(HTTPStatus.GONE, "there is something newer")
+            return _say(HTTPStatus.GONE, "there is something newer")
         except NothingYet:
-            self._say(HTTPStatus.SERVICE_UNAVAILABLE, "no run has completed yet", Retry_After="1")
-        else:
-            known = {"ETag": tag, "Cache_Control": "private, no-cache", **_HEADERS}
-            if self.headers.get("If-None-Match") == tag:
-                self.answer(HTTPStatus.NOT_MODIFIED, b"", **known)
-            else:
-                self.answer(HTTPStatus.OK, data, Content_Type=_TYPES[path.rpartition(".")[2]], **known)
+            return _say(HTTPStatus.SERVICE_UNAVAILABLE, "no run has completed yet", Retry_After="1")
+        known = {"ETag": tag, "Cache_Control": "private, no-cache", **_HEADERS}
+        if request.headers.get("if-none-match") == tag:
+            return response(HTTPStatus.NOT_MODIFIED, b"", **known)
+        return response(HTTPStatus.OK, data, Content_Type=_TYPES[path.rpartition(".")[2]], **known)
 
-    def _events(self) -> None:
+    def _events(self) -> Response:
         """Tell of each commit until the other side goes."""
-        if not self.server.waiting.acquire(blocking=False):
-            self._say(HTTPStatus.SERVICE_UNAVAILABLE, "too many wait already", Retry_After="30")
-            return
-        try:
-            self.close_connection = True
-            self.send_response(HTTPStatus.OK)
-            for name, value in {"Content-Type": "text/event-stream", "Cache-Control": "no-store",
-                                "Connection": "close"}.items():  # fmt: skip
-                self.send_header(name, value)
-            self.end_headers()
-            known, live = "", self.server.live
-            while self.command != "HEAD" and not live.closed:
-                found = live.news(known, _ALIVE_SECONDS)
-                self.wfile.write(b":\n\n" if found == known else f"event: revision\ndata: {found}\n\n".encode())
-                known = found
-        finally:
-            self.server.waiting.release()
+        if not self._waiting.acquire(blocking=False):
+            return _say(HTTPStatus.SERVICE_UNAVAILABLE, "too many wait already", Retry_After="30")
+        headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+        return Response(HTTPStatus.OK, b"", headers, self._news(), self._waiting.release)
 
-    def _say(self, status: HTTPStatus, text: str, **headers: str) -> None:
-        if status is HTTPStatus.UNAUTHORIZED:  # a browser asks its user, then
-            headers["WWW_Authenticate"] = 'Basic realm="muster", charset="UTF-8"'
-        self.answer(status, f"{text}\n".encode(), Content_Type=_TEXT, Cache_Control="no-store", **_HEADERS, **headers)
+    def _news(self) -> Iterator[bytes]:
+        known = ""
+        while not self.live.closed:
+            found = self.live.news(known, _ALIVE_SECONDS)
+            yield b":\n\n" if found == known else f"event: revision\ndata: {found}\n\n".encode()
+            known = found
+
+
+def _password(request: Request) -> str:
+    """What a browser sends when its user has typed the token: any name will do."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    try:
+        said = base64.b64decode(text.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
+    except (binascii.Error, ValueError):
+        return ""
+    return said.partition(":")[2]
+
+
+def _well(well: bool, why: str) -> Response:  # noqa: FBT001
+    return _say(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, "ok" if well else why)
+
+
+def _say(status: HTTPStatus, text: str, **headers: str) -> Response:
+    if status is HTTPStatus.UNAUTHORIZED:  # a browser asks its user, then
+        headers["WWW_Authenticate"] = 'Basic realm="muster", charset="UTF-8"'
+    return response(status, f"{text}\n".encode(), Content_Type=_TEXT, Cache_Control="no-store", **_HEADERS, **headers)
 
 
 def token_of(text: str) -> str:

@@ -8,8 +8,7 @@ from muster.engine.change import Change
 from muster.engine.changes import summary
 from muster.engine.run import Run
 from muster.fleet.fleet import Fleet
-from muster.gitio.history import SOURCE, WHOLE
-from muster.gitio.lastrun import TRAILER
+from muster.gitio.enginecommits import NOW, SOURCE, WHOLE
 from muster.model.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY, PULSE_POLICY, TAINT_POLICY
 from muster.model.printable import printable
 from muster.model.secrets import without_secrets
@@ -45,13 +44,13 @@ def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ())
 
 def plain_message(run: Run, files: int) -> str:
     """Return a message that says no more than how many files change."""
-    subject = f"{files} derived files updated" if files != 1 else "1 derived file updated"
+    subject = f"write or remove {files} derived files" if files != 1 else "write or remove 1 derived file"
     return "\n".join([subject, "", *_trailers(run)]) + "\n"
 
 
 def _trailers(run: Run) -> list[str]:
     whole = [f"{WHOLE}: {run.fleet.whole_at}"] if run.fleet.whole_at else []
-    return [f"{TRAILER}: {format_time(run.now)}", f"{SOURCE}: {run.commit or 'none'}", *whole]
+    return [f"{NOW}: {format_time(run.now)}", f"{SOURCE}: {run.commit or 'none'}", *whole]
 
 
 def policies_digest(fleet: Fleet) -> str:

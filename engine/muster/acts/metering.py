@@ -15,6 +15,7 @@ from muster import __version__
 from muster.acts.publish.publish import Publication
 from muster.check import waivers
 from muster.engine.progress import Step, told_to
+from muster.fleet.faults import fallbacks_told_to
 from muster.gitio.errors import RepositoryError
 from muster.model.finding import Severity
 from muster.output import metrics
@@ -96,6 +97,10 @@ class Meter:
         values.put(metrics.NOTICES_WAITING, [((type_,), told.waiting[type_]) for type_ in metrics.SINK_TYPES])
         values.put(metrics.NOTICES_OLDEST, [((), told.oldest.timestamp())] if told.oldest else [])
 
+    def fell_back(self, doing: str, _error: Exception) -> None:
+        """Muster failed in what it was doing, and took a longer way."""
+        self.values.add(metrics.FALLBACKS, doing)
+
     def rests(self, seconds: float) -> None:  # noqa: ARG002 - others want to know
         """A look has ended, at which there may have been nothing to look at; there is another later."""
         self.values.put(metrics.LAST_LOOK, [((), self._clock())])
@@ -129,7 +134,7 @@ def metered(path: Path, clock: Callable[[], float], fleet: str, say: Callable[[s
     except (OSError, ValueError, KeyError) as error:
         say(f"metrics begin anew, {path} cannot be gone on from: {error}")
     try:
-        with meter.looking():
+        with meter.looking(), fallbacks_told_to(meter.fell_back):
             yield meter
     except Exception as error:
         meter.failed(error)

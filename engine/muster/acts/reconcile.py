@@ -26,6 +26,7 @@ from muster.engine.question import Question
 from muster.engine.state import State
 from muster.engine.warm import answer
 from muster.fleet.faults import of_stage
+from muster.gitio.enginecommits import require_own
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import Heard
 from muster.gitio.importing import build_commit
@@ -125,12 +126,16 @@ def reconcile(
     )
 
 
-def _message(settled: "Settled", commit: str, notes: Sequence[str]) -> tuple[str, frozenset[Finding]]:
+def _message(
+    settled: "Settled", commit: str, notes: Sequence[str] = (), decided: str = ""
+) -> tuple[str, frozenset[Finding]]:
     """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
-    says so."""
+    says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
+    is compared with that one."""
     from muster.acts.message import commit_message, plain_message
 
-    last = replace(settled.last, commit=commit)
+    fleet = settled.last.fleet
+    last = replace(settled.last, commit=commit, fleet=replace(fleet, whole_at=fleet.whole_at or decided))
     try:
         return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
@@ -233,7 +238,10 @@ class _Asked:
         if instant.refused or instant.now != run.instant.now:
             return None  # another run has decided since
         doing(Step.FOLLOWING)
-        return replace(run, tips=tips) if stands_at(run.question, run.found, self.state, tips.base) else None
+        if not stands_at(run.question, run.found, self.state, tips.base):
+            return None
+        message, _ = _message(run.settled, tips.base, decided=run.question.commit)
+        return replace(run, tips=tips, message=message)
 
     def land(self, run: _Run, attempt: int) -> Reconciled | None:
         """Commit and push what follows; None where the branch moved meanwhile."""
@@ -243,6 +251,7 @@ class _Asked:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             doing(Step.COMMITTING)
             commit = build_commit(self.repository, files, run.message, base)
+            require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
             doing(Step.PUSHING)
         landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)

@@ -7,20 +7,20 @@ would have said. Runs that had nothing to commit left no trace and are not made 
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final
 
 from muster.acts.rehearsal import Rehearsal, rehearsal
 from muster.answers.supposing import Edits, Supposition
 from muster.engine.change import Change
 from muster.engine.changes import object_changes
-from muster.engine.facts import DETAILS
+from muster.engine.facts import UNTOLD
 from muster.engine.replayed import Difference, Replayed
 from muster.fleet.assemble import assemble
 from muster.gitio.changes import changed_paths
+from muster.gitio.enginecommits import EngineCommit, EngineCommits
+from muster.gitio.entries import kept_file
 from muster.gitio.hearing import Heard
-from muster.gitio.lastrun import TRAILER
 from muster.gitio.objects import Objects
 from muster.gitio.repository import LOG, Repository, blob_at
 from muster.gitio.snapshot import CommitSnapshot
@@ -29,19 +29,10 @@ from muster.model.kinds import BY_GROUP_KIND, POLICIES
 from muster.model.locations import FOLDER
 from muster.model.snapshot import Agents
 from muster.model.source import Layer
-from muster.model.times import try_time
 from muster.model.tree import Tree, dig
 from muster.yamlio.loader import first_body
 
 _NOBODY: Final = Heard((), Agents())
-
-
-@dataclass(frozen=True, slots=True)
-class _PastRun:
-    """A commit of muster's, and as of when it had decided."""
-
-    commit: str
-    now: datetime
 
 
 def replay(
@@ -65,16 +56,10 @@ def replay(
     return Replayed(len(runs), found.all, unheard=not heard)
 
 
-def _runs(repository: Repository, start: str, end: str) -> Iterator[_PastRun]:
-    listing = repository.git.output(
-        *LOG, "--first-parent", "--reverse", f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x20)",
-        f"{start}..{end}", "--",
-    ).decode(errors="replace")  # fmt: skip
-    for line in listing.splitlines():
-        commit, _, values = line.partition(" ")
-        instants = [instant for value in values.split() if (instant := try_time(value)) is not None]
-        if instants:
-            yield _PastRun(commit, instants[-1].replace(microsecond=0))
+def _runs(repository: Repository, start: str, end: str) -> Iterator[EngineCommit]:
+    listing = repository.git.output(*LOG, "--first-parent", "--reverse", "--format=%H", f"{start}..{end}", "--")
+    with closing(EngineCommits(repository, end)) as engine:
+        yield from filter(None, engine.of(listing.decode().split()))
 
 
 def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
@@ -106,7 +91,7 @@ def _inputs(
 ) -> dict[tuple[str, str], bytes | None]:
     """What people changed between two commits, the policies left out."""
     return {
-        ("", change.path): None if change.new is None else objects.blob(change.new)
+        ("", change.path): None if change.new is None else kept_file(objects, change.path, change.new).read()
         for change in changed_paths(repository, old, new)
         if not change.path.startswith(FOLDER) and change.path not in ruling
     }
@@ -124,7 +109,7 @@ class _Found:
         """All of them."""
         return tuple(sorted((*self._over, *self._standing.values()), key=lambda d: (d.object, d.since, d.field)))
 
-    def look(self, trial: Rehearsal, objects: Objects, run: _PastRun) -> None:
+    def look(self, trial: Rehearsal, objects: Objects, run: EngineCommit) -> None:
         """Compare what the replay has derived with what was committed."""
         seen = set[tuple[ObjectId, str]]()
         for change in _differing(trial, objects, run.commit):
@@ -145,11 +130,11 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER):
             continue
-        was = first_body(objects.blob(change.old), FOLDER) if change.old else None
-        would = first_body(objects.blob(change.new), FOLDER) if change.new else None
+        was = first_body(kept_file(objects, change.path, change.old).read(), FOLDER) if change.old else None
+        would = first_body(kept_file(objects, change.path, change.new).read(), FOLDER) if change.new else None
         id_ = _id(would if would is not None else was)
         if id_ is not None and was != would:
-            yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.now != DETAILS)
+            yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.fact.sort not in UNTOLD)
 
 
 def _id(body: Tree) -> ObjectId | None:

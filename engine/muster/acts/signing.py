@@ -16,7 +16,7 @@ from muster.acts.landing import find_tips, land
 from muster.acts.landing_apart import find_apart, land_apart, seen_from
 from muster.answers.listening import WRITER, Ears, hear_at
 from muster.engine.checking import check_snapshot
-from muster.fleet.approvals import CERTIFICATE, DECIDED, denied, is_approved, issued, request_digest
+from muster.fleet.approvals import CERTIFICATE, DECIDED, WORDS, denied, is_approved, issued, request_digest
 from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
@@ -26,13 +26,20 @@ from muster.gitio.importing import build_commit
 from muster.gitio.repository import Repository
 from muster.gitio.snapshot import CommitSnapshot
 from muster.identity.authority import Approved, Authority
+from muster.identity.certificate import authorities
 from muster.identity.errors import IdentityError
+from muster.model.agentref import GROUP
 from muster.model.kinds import CSR
-from muster.model.locations import derived_path
+from muster.model.locations import AUTHORITY, derived_path
 from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.policy.csr import agent_signers, decoded, is_of
 from muster.policy.ruled import Ruled
+
+_UNNAMED = (
+    "the Fleet names no authority, so a certificate counts whoever signed it: "
+    "put what --ca-cert holds into fleet.yaml as spec.signing.authority"
+)
 
 
 @dataclass
@@ -40,6 +47,7 @@ class _Draft:
     files: dict[str, bytes] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
 
 
 def sign(
@@ -59,8 +67,10 @@ def sign(
         with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
             fleet = check_snapshot(snapshot)
             draft = _signed(fleet, authority, now())
+        if draft.files and not fleet.settings.get(*AUTHORITY):
+            draft.waiting.append(_UNNAMED)
         if not draft.files:
-            return Edited(None, (), tuple(draft.refused))
+            return Edited(None, (), tuple(draft.refused), waiting=tuple(draft.waiting))
         number = len(draft.told)
         subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
         skip = " [skip ci]" if fleet.settings.skip_ci else ""
@@ -69,16 +79,30 @@ def sign(
         landed = land_apart(repository, tips, apart, commit) if apart else land(repository, tips, commit)
         if landed is not None:
             return Edited(
-                commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed
-            )
+                commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,
+                tuple(draft.waiting),
+            )  # fmt: skip
     raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
 
 
 def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
     draft, signers = _Draft(), agent_signers(fleet)
+    named = fleet.settings.get(*AUTHORITY)
+    if isinstance(named, str) and named and authority.certificate not in authorities(named):
+        draft.refused.append("nothing is signed: --ca-cert is not an authority that Fleet.spec.signing.authority names")
+        return draft
     for obj in fleet.of(CSR):
         before, cluster = fleet.previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
-        if not is_of(obj, cluster, signers) or not _stands_approved(fleet, obj, cluster) or issued(obj, before):
+        if issued(obj, before):
+            continue
+        if not is_of(obj, cluster, signers):
+            name = decoded(obj)["commonName"]
+            if name.startswith(f"{GROUP}{cluster}:") and _stands_approved(fleet, obj, cluster):
+                draft.refused.append(f"{obj.id} is not signed: {name!r} is not how an agent of {cluster} asks")
+            continue
+        if not _stands_approved(fleet, obj, cluster):
+            if not _is_decided(fleet, obj):
+                draft.waiting.append(f"{obj.id} waits for approval: muster accept --clusters {cluster}")
             continue
         try:
             made = authority.sign(_approved(obj), now)
@@ -93,9 +117,17 @@ def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
 
 def _stands_approved(fleet: Ruled, obj: Object, cluster: str) -> bool:
     """Whether that very request is approved, by the last run or a person, and nobody said no since."""
+    return is_approved(_said(fleet, obj)) and not denied(fleet.objects, fleet.previous, cluster)
+
+
+def _is_decided(fleet: Ruled, obj: Object) -> bool:
+    return any(type_ in _said(fleet, obj) for type_ in WORDS)
+
+
+def _said(fleet: Ruled, obj: Object) -> dict[str, Tree]:
+    """The conditions of a request, as the last run derived them or people say."""
     derived = by_type(mappings_at(fleet.previous.get(obj.id), "status", "conditions"))
-    said = by_type(mappings_at(obj.body, "status", "conditions"))
-    return is_approved({**derived, **said}) and not denied(fleet.objects, fleet.previous, cluster)
+    return {**derived, **by_type(mappings_at(obj.body, "status", "conditions"))}
 
 
 def _approved(obj: Object) -> Approved:

@@ -9,6 +9,7 @@ not answer costs a run a moment at its end, and nothing else.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -16,8 +17,10 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResou
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+from requests import Response, Session
 
 from muster import __version__
+from muster.acts.publish.http import origin
 from muster.engine.progress import Step, told_to
 from muster.gitio.errors import RepositoryError
 from muster.gitio.process import commands_told_to
@@ -30,6 +33,19 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS: Final = 3
 
 
+class _Session(Session):
+    """Redirections stay on their origin: traces, and the token beside them, are for the receiver that is named."""
+
+    def get_redirect_target(self, resp: Response) -> str | None:
+        """As the base class has it; None for another origin."""
+        target = super().get_redirect_target(resp)
+        try:
+            stays = target is not None and origin(urljoin(resp.url or "", target)) == origin(resp.url or "")
+        except ValueError:
+            return None
+        return target if stays else None
+
+
 class Tracer:
     """Traces runs of a fleet, by its name."""
 
@@ -37,7 +53,8 @@ class Tracer:
         named = OTELResourceDetector().detect()  # what the environment says goes before what we say
         own = Resource({SERVICE_NAME: "muster", SERVICE_VERSION: __version__, "muster.fleet": fleet})
         self._provider = TracerProvider(resource=own.merge(named), shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(timeout=_PATIENCE_SECONDS)))
+        exporter = OTLPSpanExporter(timeout=_PATIENCE_SECONDS, session=_Session())
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("muster", __version__)
         self._run: Span | None = None
         self._step: Span | None = None

@@ -23,7 +23,7 @@ from muster.check import waivers
 from muster.engine.changes import summary
 from muster.engine.state import State
 from muster.engine.unrest import UNREST
-from muster.fleet.faults import is_fault, told
+from muster.fleet.faults import fell_back, is_ours, told
 from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError
 from muster.gitio.hearing import here
@@ -55,6 +55,8 @@ TRY_REST_AGAIN = timedelta(minutes=5)
 _REQUESTS = f"{FOLDER}{CSR.plural}/"
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 
+#: So many findings that were not there before are told at one look.
+_MOST_TOLD = 10
 #: What is no news in what fails again: the time, and for how long it has.
 _NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 
@@ -107,6 +109,7 @@ class Watcher:
         self._trouble = ""
         self._unproposed = frozenset[str]()
         self._restless: frozenset[ObjectId | None] = frozenset()
+        self._standing = frozenset[str]()
 
     def look(self) -> None:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
@@ -222,7 +225,9 @@ class Watcher:
     def _state_or_none(self) -> object:
         try:
             return self._state()
-        except Exception:  # noqa: BLE001 - it has failed before, and was told
+        except Exception as error:  # noqa: BLE001 - it has failed before; watch survives it
+            if not isinstance(error, RepositoryError):
+                fell_back("reading the refs", error)
             return None
 
     def _tell(self, done: Reconciled) -> None:
@@ -246,9 +251,11 @@ class Watcher:
         errors = [found for found in findings if found.fails and found.code != UNREST]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
-        for found in errors:
-            if is_fault(found):
-                self.say(f"  {found.code}: {found.message}")
+        standing = [found for found in findings if is_ours(found) or (self._verbose and not found.fails)]
+        lines = {f"  {found.code}: {found.message}": None for found in standing}
+        for line in [line for line in lines if line not in self._standing][:_MOST_TOLD]:
+            self.say(line)
+        self._standing = frozenset(lines)
 
 
 def _accounted(done: Reconciled) -> object:
@@ -306,7 +313,8 @@ def listen(git_dir: Path, wake: Event, stop: Event) -> None:
             if happened or deaf:
                 wake.set()
             deaf = False
-    except Exception:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
+    except Exception as error:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
+        fell_back("listening for changes of refs", error)
         while not stop.wait(DEAF_SECONDS):
             wake.set()
     wake.set()

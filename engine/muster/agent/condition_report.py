@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.agent.election import Hold
+from muster.fleet.leases import LONGEST_SECONDS
 from muster.model.kinds import LEASE, Kind
 from muster.model.times import format_time, try_time
 from muster.model.tree import Tree, dig, mappings_at
@@ -106,4 +107,4 @@ def _hold(body: Tree) -> Hold | None:
     holder, renewed = dig(spec, "holderIdentity"), dig(spec, "renewTime")
     if not (isinstance(holder, str) and isinstance(renewed, str) and isinstance(seconds, int) and seconds > 0):
         return None
-    return Hold(holder, renewed, seconds, transitions if isinstance(transitions, int) else 0)
+    return Hold(holder, renewed, min(seconds, LONGEST_SECONDS), transitions if isinstance(transitions, int) else 0)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from muster.agent.rotation import Outcome, Rotation
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
+#: The folder of the Leases of add-ons.
+ADD_ONS: Final = "addons/"
 #: When in a lease's duration it is renewed: at random, so that agents that start together do not stay together, and
 #: early enough that a slow push still comes in time.
 EARLIEST, LATEST = 0.8, 0.95
@@ -76,6 +78,8 @@ class Heart:
     lease_seconds: int = DEFAULT_SECONDS
     further: Mapping[str, bytes] = field(default_factory=dict)
     rotation: "Rotation | None" = None
+    #: Add-ons whose Leases are renewed with the cluster's.
+    add_ons: tuple[str, ...] = ()
     _patience: Patience = field(default_factory=Patience)
     _seen: View | None = None
     _standing: Standing | None = None
@@ -132,14 +136,15 @@ class Heart:
     def _beat(self, *, patient: bool) -> str:
         view = self._look_at_hub()
         trouble = self._rotated(view)
-        return f"{self._told(view, patient=patient)}{trouble and '; '}{trouble}"
+        doubt = f"the hub counts nothing of it: {': '.join(view.doubt)}" if view.doubt and view.accepted else ""
+        return "; ".join(text for text in (self._told(view, patient=patient), doubt, trouble) if text)
 
     def _rotated(self, view: View) -> str:
         """Go on with the certificate; return what is in the way. Who signs from now on looks first what is there."""
         if self.rotation is None:
             return ""
         stranger = self.rotation.current is None
-        trouble = self.rotation.go_on(view.answers, self.now())
+        trouble = self.rotation.go_on(view.answers, self.now(), doubted=view.doubt[0] if view.doubt else "")
         if stranger and self.rotation.current is not None:
             self._standing = None
         return trouble
@@ -219,7 +224,9 @@ class Heart:
             status = {**status, "conditions": conditions}
         return {
             **self._beside(standing),
-            CLUSTER_FILE: _text(self._cluster(status)), LEASE_FILE: _text(self._lease(said.instant, since)),
+            CLUSTER_FILE: _text(self._cluster(status)),
+            LEASE_FILE: _text(self._lease(LEASE_NAME, said.instant, since)),
+            **{f"{ADD_ONS}{name}.yaml": _text(self._lease(name, said.instant, since)) for name in self.add_ons},
         }  # fmt: skip
 
     def _held(self, standing: Standing, instant: datetime) -> tuple[datetime, bool]:
@@ -241,9 +248,10 @@ class Heart:
         spec = {"hubAcceptsClient": False, "leaseDurationSeconds": self.lease_seconds}
         return MANAGED_CLUSTER.body({"name": self.ref.cluster}, spec=spec, **({"status": status} if status else {}))
 
-    def _lease(self, instant: datetime, since: datetime) -> Tree:
-        name = self.ref.cluster
-        metadata = {"name": LEASE_NAME, "namespace": name, "labels": {CLUSTER_NAME: name}}
+    def _lease(self, name: str, instant: datetime, since: datetime) -> Tree:
+        cluster = self.ref.cluster
+        labels = {"labels": {CLUSTER_NAME: cluster}} if name == LEASE_NAME else {}
+        metadata = {"name": name, "namespace": cluster, **labels}
         spec = {
             "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(),
             "acquireTime": format_time(since), "renewTime": format_time(instant),

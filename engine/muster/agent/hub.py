@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from muster.fleet.approvals import CERTIFICATE, DECIDED
-from muster.fleet.leases import DURATION, LEASE_SECONDS
+from muster.fleet.hearing import VERIFIED
+from muster.fleet.leases import DURATION, LEASE_SECONDS, LONGEST_SECONDS
 from muster.gitio.apart import derived_branch
 from muster.gitio.errors import RepositoryError
 from muster.gitio.push import fetch_ref, remote_tip, scratch_repository
@@ -26,9 +27,6 @@ from muster.model.locations import SHARDS, derived_path
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.yamlio.loader import load_documents
 
-#: Whatever the hub says, an agent renews at least once a day: no mistake there takes the cluster off its screen. The
-#: load valve ends before that.
-LONGEST_SECONDS: Final = 24 * 3600
 _FETCHES: Final = 200  # into one temporary repository
 
 
@@ -44,11 +42,13 @@ class Answer:
 class View:
     """`accepted`: whether the hub lets the cluster in. `synced`: False where it says that the clocks differ.
     `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default.
-    `answers`: to the requests that were asked about, by their names."""
+    `doubt`: why what the agent says was not received, as a reason and a sentence; empty where it was, or need not be
+    signed. `answers`: to the requests that were asked about, by their names."""
 
     accepted: bool = False
     synced: bool = True
     lease_seconds: int | None = None
+    doubt: tuple[str, str] | tuple[()] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
 
 
@@ -148,7 +148,7 @@ def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> 
 
 
 def bounded(seconds: Tree) -> int | None:
-    """A duration as an agent obeys it; None where it is none."""
+    """A duration as an agent obeys it, a day at most; None where it is none."""
     if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 0:
         return None
     return min(seconds, LONGEST_SECONDS)
@@ -183,4 +183,13 @@ def view_of(body: Tree) -> View:
         accepted=status.get(ACCEPTED) == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
         lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(told),
+        doubt=_doubt_of(body),
     )
+
+
+def _doubt_of(body: Tree) -> tuple[str, str] | tuple[()]:
+    """Why what a cluster's agent says was not received, by the cluster's derived part."""
+    for one in mappings_at(body, "status", "conditions"):
+        if one.get("type") == VERIFIED and one.get("status") == "False":
+            return str(one.get("reason", "")), f"{one.get('message', '')} (since {one.get('lastTransitionTime', '')})"
+    return ()

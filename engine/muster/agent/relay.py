@@ -5,6 +5,10 @@ over HTTP (`muster.agent.relay_http`). Whatever is new goes into the next commit
 the hub gets a push a second at the most, however many agents there are. The branch has a short history, which begins
 anew again and again: without any, git would send the whole tree each time, and with a whole one heartbeats would stay.
 
+One agent cannot silence the others: what it says is carried only if git servers take it, however strictly they check.
+Where the hub refuses a push all the same, the relay halves it until it knows whose words are refused, names these
+agents, and sends the rest.
+
 The relay also keeps the hub's branch in its repository, where agents look whether they are accepted and how long their
 leases last. It keeps nothing else: what it said last stands in its own commit.
 """
@@ -12,23 +16,24 @@ leases last. It keeps nothing else: what it said last stands in its own commit.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
+from itertools import chain, groupby
 from threading import Lock
-from typing import Final
+from time import monotonic
+from typing import Final, TypeAlias
 
-from muster.gitio.agents import AgentFiles, AgentRef
+from muster.gitio.agents import AgentFiles, AgentRef, Found
 from muster.gitio.apart import derived_branch
 from muster.gitio.errors import RepositoryError, UnreadableError
 from muster.gitio.ids import object_id, tree_id
-from muster.gitio.importing import build_changed, placed, removed, written
+from muster.gitio.importing import build_changed, removed, written
 from muster.gitio.objects import Objects
 from muster.gitio.outcomes import Moved, Rejected
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.push import fetch, fetch_ref, push_ref, remote_tip
-from muster.gitio.relayed import COMMIT, folder_of, relayed_clusters
+from muster.gitio.relayed import COMMIT, folder_of, placed_files, relayed_clusters
 from muster.gitio.repository import Repository, ref_tip
 from muster.gitio.rootref import NOTHING, Standing
 from muster.gitio.trees import raw_entries
@@ -38,7 +43,11 @@ from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
 #: Commits after which the branch begins anew.
 _LONGEST: Final = 128
 _AGENTS: Final = "refs/heads/agents/"
+#: A step that takes longer has probably come to a halt.
+_LONGEST_STEP_SECONDS: Final = 900.0
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+#: By cluster: the id of what it says (empty where it is gone), and the commands that write it.
+_Changes: TypeAlias = Mapping[str, tuple[str, list[bytes]]]
 #: The tree of a commit that stands for what came over HTTP: there is none.
 _NO_TREE: Final = re.compile(rb"tree 0+\n")
 
@@ -64,9 +73,12 @@ class Relay:
     _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
     _waiting: set[str] = field(default_factory=set)
     _had: set[str] = field(default_factory=set)  # whose branches were here at the last look
-    _over: dict[str, str] = field(default_factory=dict)
+    _over: dict[str, str] = field(default_factory=dict)  # who is left out, and why
+    _refused: set[str] = field(default_factory=set)  # whose last words the hub refused: they go in a push of their own
     _told: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _stepped: float = field(default_factory=monotonic)  # when a step last began or ended
+    is_ready: bool = False  # whether the hub took the last step
 
     def __post_init__(self) -> None:
         self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
@@ -109,8 +121,25 @@ class Relay:
         return Standing(name_of(files), files)
 
     def step(self) -> int:
-        """Send what is new; return of how many clusters that is. RepositoryError where the hub does not take it: then
-        it is sent with what is new by the next time."""
+        """Send what is new; return of how many clusters that is. RepositoryError where the hub takes nothing: then it
+        is sent with what is new by the next time."""
+        self._stepped = monotonic()
+        try:
+            done = self._step()
+            self.is_ready = True
+        except BaseException:
+            self.is_ready = False
+            raise
+        finally:
+            self._stepped = monotonic()
+        return done
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it goes on: steps that fail are steps, too."""
+        return monotonic() - self._stepped <= _LONGEST_STEP_SECONDS
+
+    def _step(self) -> int:
         sent = self._known()
         tips = self._pushed()
         with self._lock:
@@ -118,18 +147,18 @@ class Relay:
             self._waiting = set()
         try:
             changes = dict(self._changes(sent, tips, posted))
-            if not changes:
-                return 0
-            self._send(changes)
+            refused = self._send(changes)
         except BaseException:
             with self._lock:
                 self._waiting |= posted.keys()
             raise
-        for cluster, (id_, _) in changes.items():
+        self._refused = (self._refused - changes.keys()) | refused.keys()
+        self._over.update((cluster, f"the hub refuses it ({reason})") for cluster, reason in refused.items())
+        for cluster, (id_, _) in changes.items():  # what is refused is not sent again
             sent.pop(cluster, None)
             if id_:
                 sent[cluster] = id_
-        return len(changes)
+        return len(changes) - len(refused)
 
     def _follow(self, branch: str) -> str | None:
         tip = fetch(self.repository, remote=self.remote, branch=branch, limit_seconds=self.limit_seconds)
@@ -148,7 +177,7 @@ class Relay:
             raise ValueError(f"{COMMIT} is no commit of the files beside it, which are the tree {id_}")
 
     def news(self) -> list[str]:
-        """A line for each agent that was not told of yet whose branch holds too much, so that it is left out."""
+        """A line for each agent that is left out and was not told of yet."""
         fresh = {cluster: why for cluster, why in self._over.items() if self._told.get(cluster) != why}
         self._told = dict(self._over)
         return [f"agents/{cluster} is left out: {why}" for cluster, why in sorted(fresh.items())]
@@ -162,6 +191,7 @@ class Relay:
             yield cluster, ("", [removed(folder_of(cluster))])
         self._had = set(tips)
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
+        self._over = {name: why for name, why in self._over.items() if name not in moved and name not in posted}
         yield from self._of_branches(moved)
         second = int(self.clock().timestamp())
         stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
@@ -173,18 +203,57 @@ class Relay:
 
     def _of_branches(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
-        skipped = AgentFiles(self._objects, refs, self.limits).skipped
-        over = {skip.ref.removeprefix("agents/"): skip.detail for skip in skipped if not skip.path}
-        self._over = {cluster: why for cluster, why in self._over.items() if cluster not in moved} | over
+        listing = AgentFiles(self._objects, refs, self.limits)
+        self._over |= {skip.ref.removeprefix("agents/"): skip.detail for skip in listing.skipped if not skip.path}
+        files = {ref: list(found) for ref, found in groupby(listing.found, lambda one: one.ref)}
         for (cluster, commit), answer in zip(moved.items(), self._objects.read(list(moved.values())), strict=True):
-            if isinstance(answer, UnreadableError) or cluster in over or not (tree := _TREE.match(answer.content)):
+            if isinstance(answer, UnreadableError) or cluster in self._over:
                 continue
-            folder = folder_of(cluster)
-            lines = [placed(folder, tree[1].decode()), written(f"{folder}/{COMMIT}", answer.content)]
-            yield cluster, (commit, lines)
+            try:
+                yield cluster, (commit, self._folder(cluster, answer.content, files.get(f"agents/{cluster}", ())))
+            except ValueError as error:
+                self._over[cluster] = str(error)
 
-    def _send(self, changes: Mapping[str, tuple[str, list[bytes]]]) -> None:
-        """Put it on the branch, here and at the remote."""
+    def _folder(self, cluster: str, commit: bytes, files: Sequence[Found]) -> list[bytes]:
+        """The commands that write what an agent committed. ValueError for what no relay carries."""
+        tree = _TREE.match(commit)
+        if tree is None:
+            raise ValueError("its branch points at no commit")
+        if len(commit) > self.limits.max_bytes:
+            raise ValueError(f"its commit has {len(commit)} bytes, more than {self.limits.max_bytes}")
+        folder = folder_of(cluster)
+        lines = placed_files(folder, tree[1].decode(), files)
+        return [removed(folder), *lines, written(f"{folder}/{COMMIT}", commit)]
+
+    def _send(self, changes: _Changes) -> dict[str, str]:
+        """Put it on the branch, here and at the remote. Return whose words the hub refuses, and why."""
+        refused, taken = dict[str, str](), False
+        for group in (changes.keys() - self._refused, changes.keys() & self._refused):
+            part = {cluster: change for cluster, change in changes.items() if cluster in group}
+            done = self._try(part) if part else None
+            if isinstance(done, Rejected):
+                if not taken and isinstance(empty := self._try({}), Rejected):  # so it is no agent's fault
+                    raise RepositoryError(
+                        f"the hub refuses {self.ref} ({empty.reason})", "let the relay force-push its branch"
+                    )
+                refused |= self._without_culprits(part, done)
+            taken = taken or bool(part)
+        return refused
+
+    def _without_culprits(self, changes: _Changes, refusal: Rejected) -> dict[str, str]:
+        """Send the part of some refused changes that the hub takes. Return the clusters of the others, and why."""
+        clusters = list(changes)
+        if len(clusters) == 1:
+            return dict.fromkeys(clusters, refusal.reason)
+        refused, middle = dict[str, str](), len(clusters) // 2
+        for half in (clusters[:middle], clusters[middle:]):
+            part = {cluster: changes[cluster] for cluster in half}
+            if isinstance(done := self._try(part), Rejected):
+                refused |= self._without_culprits(part, done)
+        return refused
+
+    def _try(self, changes: _Changes) -> Rejected | None:
+        """Push a commit with some changes; Rejected where the hub does not take it."""
         base = ref_tip(self.repository, self.ref)
         count = f"{len(changes)} agents" if len(changes) != 1 else "1 agent"
         commands = (line for _, lines in changes.values() for line in lines)
@@ -201,11 +270,12 @@ class Relay:
                 self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds
             )
         if isinstance(done, Rejected):
-            raise RepositoryError(f"the hub refuses {self.ref} ({done.reason})", "let the relay force-push its branch")
+            return done
         if isinstance(done, Moved):
             raise RepositoryError(f"{self.ref} kept moving", "does another relay have the same name?")
         self._theirs, self._length = commit, 1 if root else self._length + 1
         self._keep(commit)
+        return None
 
     def _keep(self, commit: str) -> None:
         self.repository.git.output("-c", "core.logAllRefUpdates=false", "update-ref", self.ref, commit)

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from muster.agent.hub import Answer, View, bounded
-from muster.gitio.importing import checked_path
+from muster.gitio.relayed import COMMIT, refuse_odd_paths
 from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree, mapping_at, read_json
 
@@ -37,8 +37,8 @@ def files_of(said: Tree) -> dict[str, bytes]:
     for path, text in said.items():
         if not isinstance(text, str):
             raise ValueError("a file is a text")  # noqa: TRY004
-        checked_path(path)
         files[path] = text.encode()
+    refuse_odd_paths(path for path in files if path != COMMIT)
     return files
 
 
@@ -67,6 +67,7 @@ def view_text(view: View) -> Tree:
     }
     return {
         "accepted": view.accepted, "synced": view.synced, "leaseSeconds": view.lease_seconds, "answers": answers,
+        "doubt": list(view.doubt),
     }  # fmt: skip
 
 
@@ -74,7 +75,15 @@ def view_said(said: Mapping[str, Tree]) -> View:
     """What the hub says, as it was sent. What makes no sense is not said."""
     answers = {name: _answer(one) for name, one in mapping_at(dict(said), "answers").items()}
     lease = bounded(said.get("leaseSeconds"))
-    return View(said.get("accepted") is True, said.get("synced") is not False, lease, answers)
+    return View(
+        said.get("accepted") is True, said.get("synced") is not False, lease, _doubt(said.get("doubt")), answers
+    )
+
+
+def _doubt(said: Tree) -> tuple[str, str] | tuple[()]:
+    if isinstance(said, list) and len(said) == 2 and all(isinstance(text, str) for text in said):
+        return said[0], said[1]
+    return ()
 
 
 def _answer(said: Tree) -> Answer:

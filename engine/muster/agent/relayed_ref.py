@@ -126,7 +126,8 @@ class RelayedRef:
         try:
             with self.credentials.pool(self.limit_seconds) as pool:
                 answer = pool.request(method, url, body=data, headers=headers, preload_content=False, redirect=False)
-                said = read_json(answer.read(_MOST_BYTES)) if answer.status != HTTPStatus.UNAUTHORIZED else {}
+                body = answer.read(_MOST_BYTES)
+            said = read_json(body) if answer.status in (HTTPStatus.OK, HTTPStatus.CONFLICT) else _reason(body)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise RepositoryError(f"the relay does not answer: {type(error).__name__}", "try again") from error
         if answer.status == HTTPStatus.CONFLICT:
@@ -137,3 +138,11 @@ class RelayedRef:
             why = said.get("error") if isinstance(said, dict) else None
             raise RepositoryError(f"the relay refuses ({answer.status}): {why or 'no reason is given'}")
         return said
+
+
+def _reason(body: bytes) -> Tree:
+    """What a refusal says. Not every one is the relay's own: a proxy may stand before it."""
+    try:
+        return read_json(body)
+    except ValueError:
+        return {}

@@ -6,9 +6,10 @@ quarter of the certificate's life is left, each certificate at an instant of its
 together do not ask together. Until the answer is here the old certificate and its request stay: what it vouches for
 counts.
 
-What ended is not used any more: a certificate that has expired, and one whose request the hub denies by now (that is
-how people revoke it). The agent is a stranger again then, and asks as one. A request that is denied before it was
-signed is waited for until somebody takes that back, as upstream does; so no agent drowns the hub in requests.
+What ended is not used any more: a certificate that has expired, one whose request the hub denies by now (that is how
+people revoke it), and one that the hub does not know any more. The agent is a stranger again then, and asks as one. A
+request that is denied before it was signed is waited for until somebody takes that back, as upstream does; so no agent
+drowns the hub in requests.
 """
 
 import base64
@@ -32,6 +33,8 @@ from muster.yamlio.writing import file_text
 FOLDER: Final = "requests/"
 #: Upstream's agent asks anew when this part of the life is left, at random in between.
 _EARLIEST, _LATEST = 0.25, 0.20
+#: Reasons of the hub to receive nothing that an agent with another certificate would end.
+_NO_CERTIFICATE: Final = ("UnknownKey", "CertificateExpired")
 _USAGES: Final = ("digital signature", "client auth")
 
 
@@ -69,18 +72,18 @@ class Rotation:
         """The requests of which an answer matters."""
         return tuple(request.object_name(self.cluster) for request in self._requests())
 
-    def go_on(self, answers: Mapping[str, Answer], now: datetime) -> str:
+    def go_on(self, answers: Mapping[str, Answer], now: datetime, *, doubted: str = "") -> str:
         """Take what the hub answered, and ask anew where it is time. Return what is in the way, empty for nothing: a
-        disk that is full shall not end a heartbeat."""
+        disk that is full shall not end a heartbeat. `doubted`: the reason why the hub receives nothing of the agent."""
         try:
-            self._go_on(answers, now)
+            self._go_on(answers, now, doubted)
         except IdentityError as error:
             return str(error)
         return ""
 
-    def _go_on(self, answers: Mapping[str, Answer], now: datetime) -> None:
+    def _go_on(self, answers: Mapping[str, Answer], now: datetime, doubted: str) -> None:
         self._take(answers, now)
-        self._end(answers, now)
+        self._end(answers, now, doubted)
         if self._waiting is None and (self._current is None or is_due(self._current, now)):
             request = new_request(self.cluster, self._current.request.user if self._current else "")
             request = replace(request, manifest=file_text(self._object(request)).encode())
@@ -117,14 +120,17 @@ class Rotation:
             self.store.become(made)
             self._current, self._waiting = made, None
 
-    def _end(self, answers: Mapping[str, Answer], now: datetime) -> None:
+    def _end(self, answers: Mapping[str, Answer], now: datetime, doubted: str) -> None:
         """Forget a certificate that has ended."""
         if self._current is None:
             return
         answer = answers.get(self._current.request.object_name(self.cluster))
         revoked = answer is not None and answer.denied
-        if revoked or self._current.end <= now:
-            self._failed("the hub denies it by now" if revoked else "it expired before another one was signed")
+        # Where the certificate stands, the hub has not looked since: a run that comes receives what it vouches for.
+        unknown = doubted in _NO_CERTIFICATE and (answer is None or not answer.certificate)
+        if revoked or unknown or self._current.end <= now:
+            why = "the hub does not know it any more" if unknown else "it expired before another one was signed"
+            self._failed("the hub denies it by now" if revoked else why)
             self.store.forget()
             if self._waiting is not None and self._waiting.user == self._current.request.user:
                 self.store.give_up()  # in a name that is nobody's any more

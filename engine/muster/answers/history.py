@@ -1,29 +1,67 @@
-"""`history`: what became of an object, read from the versions of its derived file; nothing is evaluated."""
+"""`history`: what became of an object, read from the versions of its derived file and of those in which people declare
+it; nothing is evaluated."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 
 from muster.engine.changes import object_changes
+from muster.engine.edits import declared_changes, is_edited
 from muster.engine.past import ObjectHistory, Stay, Transition
-from muster.gitio.filelog import Version, file_log
+from muster.gitio.filelog import Version, file_log, files_naming
+from muster.gitio.objects import Objects
 from muster.gitio.repository import Repository
 from muster.model.ids import ObjectId
 from muster.model.kinds import kind_of
 from muster.model.locations import SHARDS, derived_path
 from muster.model.times import try_time
-from muster.model.tree import Tree, mappings_at
-from muster.yamlio.loader import first_body
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.yamlio.loader import first_body, load_documents
 
 
 def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
     """Return what became of an object up to a commit, in the window from `since` to `until`."""
     paths = [derived_path(id_, shards) for shards in SHARDS]
     versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
-    transitions = [one for one in _transitions(id_, versions) if one.at >= since]
+    edits = [one for one in _edits(repository, commit, id_) if one.at <= until]
+    told = {one.change.field for one in edits} & {"set"}  # people say more of it than the derived file
+    decided = (one for one in _transitions(id_, versions) if one.change.field not in told)
+    found = sorted([*edits, *decided], key=lambda one: one.at)
+    transitions = [one for one in found if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(condition, versions, until), since)) if condition else ()
     return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
+
+
+def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
+    """What people changed of an object in the files that declare it now."""
+    for path in files_naming(repository, commit, id_.name) if is_edited(id_) else ():
+        before: Tree = None
+        versions = list(file_log(repository, commit, [path])) if _declares(repository, commit, path, id_) else []
+        for version in versions:
+            after = _declared(version.data, id_) if version.data is not None else None
+            if before is not None and after is not None:
+                for change in declared_changes(id_, before, after):
+                    yield Transition(change, version.time, version.commit, version.author, "")
+            before = after
+
+
+def _declares(repository: Repository, commit: str, path: str, id_: ObjectId) -> bool:
+    """Whether people declare the object in a file: an agent's part of it has neither spec nor labels."""
+    with closing(Objects(repository.git)) as objects:
+        body = _declared(objects.blob(f"{commit}:{path}"), id_)
+    return bool(mapping_at(body, "spec") or mapping_at(body, "metadata", "labels"))
+
+
+def _declared(data: bytes, id_: ObjectId) -> Tree:
+    """What a file says of an object; None where it has nothing of it."""
+    for document in load_documents(data, "history").documents:
+        body = document.body
+        named = dig(body, "metadata", "name"), dig(body, "metadata", "namespace") or ""
+        if dig(body, "kind") == id_.kind and named == (id_.name, id_.namespace):
+            return body
+    return None
 
 
 def _in_order(versions: list[Version]) -> list[Version]:

@@ -67,7 +67,8 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
             "try again when the remote answers; with --offline what is here counts as the agents' last word",
         )
     if ears.gone:
-        heard = replace(heard, agents=replace(heard.agents, gone=heard.agents.gone | recorded()))
+        known, retired = heard.agents, recorded() - heard.agents.present
+        heard = replace(heard, agents=replace(known, gone=known.gone | retired, retired=retired))
     return heard
 
 

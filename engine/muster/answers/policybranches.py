@@ -1,9 +1,9 @@
 """The branches of policies: whatever of them can turn out in several ways.
 
 That a rule, a taint, a match condition or a validation holds and that it does not; that an operand of `&&` or `||` is
-true and that it is false; that either arm of `? :` is taken; that a rule that asks for nothing is used. What stands
-inside a macro (`exists`, `filter`) turns out many ways in one evaluation, and is not counted. Of a budget, which has
-no expressions: what it holds back, and that it does not. Of any other policy without expressions: that it acts.
+true and that it is false; that either arm of `? :` is taken; that a rule that asks for nothing is used. Inside a macro
+(`exists`, `filter`, `cel.bind`) one round suffices. Of a budget, which has no expressions: what it holds back, and that
+it does not. Of any other policy without expressions: that it acts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -170,24 +170,47 @@ def _branching(root: ast.Node, *, whole: bool) -> Iterator[tuple[ast.Node, tuple
     pending = [root]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Macro | ast.Bind):
-            continue
         if isinstance(node, ast.Call) and node.function in _LOGIC:
             yield from ((arg, ("true", "false")) for arg in node.args if not isinstance(arg, ast.Literal))
-        elif isinstance(node, ast.Call) and node.function == "_?_:_":
+        elif isinstance(node, ast.Call) and node.function == "_?_:_" and not _is_made(node.args[0]):
             yield from ((arg, ("taken",)) for arg in node.args[1:])
         pending.extend(ast.children(node))
 
 
+def _is_made(condition: ast.Node) -> bool:
+    """Whether the parser wrote the condition, in the place of a macro such as `optMap`."""
+    return any(isinstance(inner, ast.Ident) and inner.name.startswith("@") for inner in ast.walk(condition))
+
+
 def _text(text: str, node: ast.Node) -> str:
     """The text of a part of an expression, from its first name to its last."""
-    offsets = [inner.offset for inner in ast.walk(node)]
+    offsets = [_offset(text, inner) for inner in ast.walk(node)]
     end = max(offsets)
     if text[end : end + 1] in "'\"":
         end = text.find(text[end], end + 1)
     while 0 <= end < len(text) - 1 and (text[end + 1].isalnum() or text[end + 1] in "_."):
         end += 1
     start = min(offsets)
-    while text.count("(", start, end + 1) > text.count(")", start, end + 1) and (close := text.find(")", end + 1)) >= 0:
-        end = close
+    for brackets in (("[", "]"), ("(", ")")):
+        start, end = _balanced(text, start, end, *brackets)
     return " ".join(text[start : end + 1].split())
+
+
+def _offset(text: str, node: ast.Node) -> int:
+    """Where a node begins, or is marked: `has(x.y)` begins with its word, and is marked by its last dot."""
+    if not isinstance(node, ast.Has):
+        return node.offset
+    return text.rfind("has", 0, min(inner.offset for inner in ast.walk(node.operand)))
+
+
+def _balanced(text: str, start: int, end: int, opening: str, closing: str) -> tuple[int, int]:
+    """Widen a part until each of its brackets is closed, and was opened."""
+    depth = lowest = 0
+    for letter in text[start : end + 1]:
+        depth += (letter == opening) - (letter == closing)
+        lowest = min(lowest, depth)
+    for _ in range(-lowest):
+        start = max(text.rfind(opening, 0, start), 0)
+    for _ in range(depth - lowest):
+        end = close if (close := text.find(closing, end + 1)) >= 0 else end
+    return start, end

@@ -70,11 +70,10 @@ class Coverage:
 
     def _evaluated(self, seen: Iterable[Evaluation]) -> None:
         for one in seen:
-            values = one.result.trace.values if one.result.trace is not None else {}
-            for node, value in values.items():
-                self._seen.add((one.policy, (one.at, node, "taken")))
-                if isinstance(value, bool):
-                    self._seen.add((one.policy, (one.at, node, "true" if value else "false")))
+            if (trace := one.result.trace) is not None:
+                self._seen.update((one.policy, (one.at, node, "taken")) for node in trace.values)
+                ways = ((node, "true" if value else "false") for node, value in trace.outcomes)
+                self._seen.update((one.policy, (one.at, node, way)) for node, way in ways)
 
     def _decided(self, rules: Collection[str], named: Collection[str]) -> None:
         """What has no expression: it decided (`ConditionPolicy/ready#otherwise`, or a policy as a whole)."""

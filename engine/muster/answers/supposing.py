@@ -11,9 +11,17 @@ from fnmatch import fnmatchcase
 
 from muster.fleet.files import read_file
 from muster.fleet.fleet import Fleet
-from muster.fleet.leases import DEFAULT_SECONDS, grace_factor, leased_cluster, own_lease_seconds
+from muster.fleet.leases import (
+    LONGEST_SECONDS,
+    grace_factor,
+    leased_cluster,
+    leases_by_cluster,
+    own_lease_seconds,
+    standing_seconds,
+)
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading
+from muster.fleet.silent import is_silent
 from muster.model.ids import ObjectId
 from muster.model.kinds import LEASE, MANAGED_CLUSTER, kind_of
 from muster.model.source import Layer, Part, SourceFile
@@ -31,6 +39,11 @@ FOLDER = "supposed"
 _REASON = "Supposed"
 #: So far back lies the last word of an agent that is lost.
 _LONG_AGO = timedelta(days=30)
+
+
+#: What every part of an object has.
+_EVERYWHERE = frozenset(("apiVersion", "kind", "metadata"))
+_NAMES = frozenset(("apiVersion", "kind", "name", "namespace"))
 
 
 class NotSupposable(ValueError):  # noqa: N818 - says what the person asked for
@@ -107,18 +120,43 @@ class Supposition:
         """A file of the branch is another one; None: it is gone."""
         self._files["", path] = data
 
+    def has(self, path: str) -> bool:
+        """Whether a file of the branch lies there, and holds objects."""
+        return any(part.source.path == path and not part.source.ref for part in self.fleet.parts)
+
     def put(self, name: str, data: bytes) -> None:
-        """The objects of a file from elsewhere take the place of those that are called the same."""
+        """The parts of objects in a file from elsewhere take the place of those parts that they are: what other files
+        say of the same objects, such as what agents report, stands."""
         reading = Reading()
         read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
         for found in reading.findings[:1]:
             raise NotSupposable(f"{found.file}:{found.line}:{found.column}: {found.message}")
         for given in reading.parts:
-            obj = self.fleet.objects.get(given.id)
-            for part in obj.parts if obj is not None else ():
-                if part.layer is Layer.INPUT and not part.source.ref:
-                    self.change(part, lambda _: None)
+            if (part := self._counterpart(given)) is not None:
+                self.change(part, lambda _: None)
         self._files["", f"{FOLDER}/{name}"] = data
+
+    def _counterpart(self, given: Part) -> Part | None:
+        """The part of the same object that sets most of the same fields; what people declare counts before status."""
+        obj = self.fleet.objects.get(given.id)
+        parts = [one for one in obj.parts if one.layer is Layer.INPUT and not one.source.ref] if obj is not None else []
+        likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
+        best = max(likeness, key=lambda index: likeness[index], default=None)
+        return parts[best] if best is not None and any(likeness[best]) else None
+
+
+def _likeness(one: Tree, other: Tree) -> tuple[int, int, int]:
+    """How many fields two parts of an object have in common: those that people declare, whole sections, and status."""
+    sections = (one.keys() & other.keys()) - _EVERYWHERE
+    every, status = _common(one, other), _common({"": one.get("status")}, {"": other.get("status")})
+    return every - status, len(sections), status
+
+
+def _common(one: Tree, other: Tree, depth: int = 0) -> int:
+    """How many fields both trees have, names of objects aside."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return int(depth > 1)
+    return sum(_common(one[name], other[name], depth + 1) for name in (one.keys() & other.keys()) - _NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +175,26 @@ class Beat:
 
 def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat]:
     """Yield the agents of the clusters whose names match, as in a shell, and that are not silent already."""
-    wanted, factor = tuple(patterns), grace_factor(fleet)
+    wanted, factor, leases = tuple(patterns), grace_factor(fleet), leases_by_cluster(fleet)
     clusters = {obj.id.name: obj for obj in fleet.clusters()}
     names = [name for name in clusters if any(fnmatchcase(name, pattern) for pattern in wanted)]
     for name, part in _leases(fleet, names):
-        seconds = _seconds(clusters[name], part.body)
+        if is_silent(fleet, clusters[name].id, leases):
+            continue
+        seconds = _seconds(fleet, clusters[name], part.body)
         until = expiry(clusters[name], part.body, factor * seconds)
         renewed = try_time(dig(part.body, "spec", "renewTime"))
         if renewed is not None and until is not None and until > now:
             yield Beat(name, part, renewed, span_of(seconds))
 
 
-def _seconds(cluster: Object, lease: Tree) -> int:
-    """How long an agent waits between renewals: a duration of the lease; Karmada's renews four times in one."""
+def _seconds(fleet: Fleet, cluster: Object, lease: Tree) -> int:
+    """How long an agent waits between renewals: a duration of the lease, as the hub told it; Karmada's renews four
+    times in one."""
     if MANAGED_CLUSTER.has(cluster.id):
-        return own_lease_seconds(cluster) or DEFAULT_SECONDS
+        return max(own_lease_seconds(cluster), standing_seconds(fleet.previous.get(cluster.id)))
     own = dig(lease, "spec", "leaseDurationSeconds")
-    return max(own // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
+    return max(min(own, LONGEST_SECONDS) // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
 
 
 def renewals(supposition: Supposition, beating: Iterable[Beat], now: datetime) -> None:

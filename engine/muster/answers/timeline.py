@@ -16,7 +16,7 @@ from typing import Final
 from muster.engine.past import Begins, FleetHistory, StatusChange, StatusStep, Told
 from muster.fleet.derived import HEADER
 from muster.gitio.derivedlog import DerivedCommit, Reach, derived_log, reach_of
-from muster.gitio.errors import UnreadableError
+from muster.gitio.errors import LostObjectError, UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.repository import Repository, cut_off_at
 from muster.model.kinds import CLUSTERS
@@ -160,7 +160,9 @@ def _steps(
         if oid and oid not in statuses
     }  # fmt: skip
     for oid, answer in zip(wanted, objects.read(list(wanted)), strict=True):
-        statuses[oid] = "" if isinstance(answer, UnreadableError) else status_in(answer.content, wanted[oid])
+        if isinstance(answer, UnreadableError):
+            raise LostObjectError(f"a version of a derived file, {oid}", str(answer))
+        statuses[oid] = status_in(answer.content, wanted[oid])
     for told, one in batch:
         # A file that is moved into a shard goes at one path and comes at another.
         became: dict[str, tuple[str, str]] = {}

@@ -30,8 +30,8 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         or found.object in objects
         or found.code in always
         or (
-            (found.code == "MUS320" and found not in fleet.beyond.found)
-            and (found.object not in there or found.hint in words)
+            found.code == "MUS320"
+            and (found.hint in words or (found.object not in there and found not in fleet.beyond.found))
         )
     ]
 

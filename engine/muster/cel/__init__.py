@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from muster.cel.clock import Clock as Clock
     from muster.cel.compiler import compile as compile  # noqa: A004 - used as cel.compile
     from muster.cel.compiler import inspect as inspect
+    from muster.cel.declarations import Moving as Moving
     from muster.cel.env import Env as Env
     from muster.cel.env import Function as Function
     from muster.cel.errors import BudgetExceeded as BudgetExceeded
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __getattr__ = deferred(__name__, {
     "muster.cel.clock": ("Clock",),
     "muster.cel.compiler": ("compile", "inspect"),
+    "muster.cel.declarations": ("Moving",),
     "muster.cel.env": ("Env", "Function"),
     "muster.cel.errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue",
                           "SyntaxIssue"),

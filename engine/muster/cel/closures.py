@@ -83,6 +83,8 @@ class _Builder:
                 frame.seen[identity] = Failure(error)
                 raise
             frame.seen[identity] = value
+            if value.__class__ is bool:
+                frame.outcomes.add((identity, value))
             return value
 
         return recorded

@@ -8,10 +8,22 @@ the last parameter takes one or more.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
 from muster.model.groups import grouped
+
+
+class Moving(Enum):
+    """What a function does with a time or a duration that moves with `now`: each that may be given one declares it.
+
+    A plain result that depends on a moving value has a horizon. Who makes the result tells the clock.
+    """
+
+    CARRIED = "the result moves with the argument, or says nothing about its value"
+    COMPARED = "comparisons of times tell the clock when they flip, and nothing else is read"
+    READ = "the function tells the clock when its result changes"
 
 
 @dataclass(frozen=True, slots=True)

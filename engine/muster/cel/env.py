@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from muster.cel.declarations import Functions, Overload, by_function
+from muster.cel.declarations import Functions, Moving, Overload, by_function
 from muster.cel.library.registry import Declarations
-from muster.cel.types import BOOL, Type, canonical
+from muster.cel.types import BOOL, Type, canonical, may_have_times
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -25,6 +25,7 @@ class Function:
     A `member` is called on its first parameter: `x.f(y)`. What it raises becomes an EvaluationError. `cost` is in the
     units of the budget, for one call; one that `walks` costs a unit more for each item of the texts, lists and maps
     that it is given. The function must depend on nothing but its arguments: programs are cached by its signature.
+    One whose parameters may have times or durations in them declares what it does with those that move with `now`.
     """
 
     call: Callable[..., Any]
@@ -33,6 +34,12 @@ class Function:
     cost: int = 1
     member: bool = False
     walks: bool = False
+    moving: Moving | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a function that does not say what becomes of moving values."""
+        if self.moving is None and any(map(may_have_times, self.parameters)):
+            raise ValueError("a function that may be given times declares what becomes of moving ones: see Moving")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

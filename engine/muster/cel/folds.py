@@ -10,15 +10,17 @@ from muster.cel.runtime.describe import spoken_type
 
 
 class Frame:
-    """One evaluation: the variables, the local ones, what is left to spend, and what was seen."""
+    """One evaluation: the variables, the local ones, what is left to spend, and what was seen: the last value of each
+    node, and which of true and false it gave at all."""
 
-    __slots__ = ("locals", "meter", "seen", "variables")
+    __slots__ = ("locals", "meter", "outcomes", "seen", "variables")
 
     def __init__(self, variables: Mapping[str, Any], meter: Meter, seen: dict[int, Any] | None = None) -> None:
         self.variables = variables
         self.locals: dict[str, Any] = {}
         self.meter = meter
         self.seen = seen
+        self.outcomes: set[tuple[int, bool]] = set()
 
 
 Step: TypeAlias = Callable[[Frame], Any]

@@ -12,7 +12,7 @@ from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
 from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, Budget, Meter
-from muster.cel.runtime.describe import shown
+from muster.cel.runtime.describe import named
 from muster.cel.runtime.temporal import Instant
 from muster.cel.trace import Trace, trace_of
 from muster.cel.types import Type
@@ -218,10 +218,11 @@ class Program:
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""
         seen: dict[int, Any] = {}
+        frame = Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen)
         step = closures.build(self.node, self.env, self.types, trace=True)
         with suppress(EvaluationError, RecursionError, MemoryError):
-            step(Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen))
-        return trace_of(self.text, self.node, seen)
+            step(frame)
+        return trace_of(self.text, self.node, seen, frame.outcomes)
 
 
 def _settled_error(error: EvaluationError) -> EvaluationError:
@@ -236,7 +237,7 @@ def _unexplained(error: Exception) -> EvaluationError:
     if isinstance(error, EvaluationError):
         return EvaluationError(error.message)
     if isinstance(error, KeyError):
-        return EvaluationError(f"no such key: {shown(error.args[0] if error.args else '')}")
+        return EvaluationError(f"no such key: {named(error.args[0] if error.args else '')}")
     return EvaluationError("an operation has no value for what it is given; to say which would take too long")
 
 

@@ -1,6 +1,6 @@
 """The values of an expression's parts, laid out under its text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,20 +36,22 @@ class Part:
 class Trace:
     """All parts of an evaluated expression that are not constants, in the order of the text, and its deadlines.
 
-    `values` has what was seen of every node, by id: of one inside a macro the last that it gave.
+    `values` has what was seen of every node, by id: of one inside a macro the last that it gave. `outcomes` has which
+    of true and false a node gave, in any round of a macro.
     """
 
     text: str
     parts: tuple[Part, ...]
     deadlines: tuple[Deadline, ...] = ()
     values: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
+    outcomes: frozenset[tuple[int, bool]] = field(default=frozenset(), repr=False, compare=False)
 
     def __str__(self) -> str:
         """Lay the values out under the text, each under the place that its part is marked by."""
         return "\n".join(_layout(self.text, self.parts))
 
 
-def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any]) -> Trace:
+def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Iterable[tuple[int, bool]] = ()) -> Trace:
     """Return the trace of a tree from the values that were seen, by node id.
 
     Left out is what tells nothing: constants, the beginnings of a path whose end was reached, and what stands inside a
@@ -66,7 +68,7 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any]) -> Trace:
             failed = isinstance(seen[current.id], Failure)
             pending += [(child, failed or not _leads_on(current, child)) for child in ast.children(current)]
     in_order = tuple(sorted(parts, key=lambda part: (part.offset, part.id)))
-    return Trace(text, in_order, deadlines_of(node, seen), seen)
+    return Trace(text, in_order, deadlines_of(node, seen), seen, frozenset(outcomes))
 
 
 def _leads_on(node: ast.Node, child: ast.Node) -> bool:

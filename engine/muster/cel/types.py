@@ -236,6 +236,20 @@ def bare(type_: Type) -> Type:
     return type_.element if isinstance(type_, NullableType) else type_
 
 
+def may_have_times(type_: Type) -> bool:
+    """Return whether a value of the type may be a time or a duration, or have one in it."""
+    match type_:
+        case ListType() | NullableType() | OptionalType():
+            return may_have_times(type_.element)
+        case MapType():
+            return may_have_times(type_.value)
+        case ObjectType():
+            inner = (*(field.type for field in type_.fields.values()), type_.additional)
+            return any(may_have_times(one) for one in inner if one is not None)
+        case _:
+            return type_ in (TIMESTAMP, DURATION) or is_dyn(type_)
+
+
 # -- canonical form -------------------------------------------------------------------------------------------
 
 

@@ -3,17 +3,33 @@
 Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import LEASE_NAME, LONGEST_SECONDS
 from muster.fleet.places import finding_at
 from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.model.finding import Finding
-from muster.model.kinds import CLUSTERS, CSR, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.model.kinds import (
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CSR,
+    DISRUPTION_BUDGET,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    Kind,
+)
 from muster.model.locations import FLEET_FILE
-from muster.model.tree import dig
+from muster.model.tree import dig, mapping_at
 from muster.policy.csr import decoded
 from muster.policy.overrides import ALLOW_DISRUPTION, FORM, override_of
+from muster.policy.selectors import selector_mistakes
 
 
 def branch_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -49,6 +65,18 @@ def override_findings(fleet: Fleet) -> Iterator[Finding]:
             yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), "MUS222", message, hint)
 
 
+def lease_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each lease that is to last longer than any may."""
+    path = ("spec", "leaseDurationSeconds")
+    for obj in fleet.of(MANAGED_CLUSTER, LEASE):
+        seconds = dig(obj.body, *path)
+        # The hub does not go by what an agent writes into a cluster's own Lease.
+        if isinstance(seconds, int) and seconds > LONGEST_SECONDS and obj.id.name != LEASE_NAME:
+            message = f"{'.'.join(path)} of {obj.id} is {seconds}, which counts as {LONGEST_SECONDS}: a day"
+            hint = "a cluster that renews its lease less often is not watched; 60 is the default"
+            yield finding_at(obj, path, "MUS250", message, hint)
+
+
 def request_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a finding for each request that nobody can read."""
     for obj in fleet.of(CSR):
@@ -56,3 +84,24 @@ def request_findings(fleet: Fleet) -> Iterator[Finding]:
             message = f"spec.request of {obj.id} cannot be decoded: {error}"
             hint = "it is a PKCS #10 request, PEM in base64; it stays pending"
             yield finding_at(obj, ("spec", "request"), "MUS240", message, hint)
+
+
+#: Where objects select others by their labels; policies of muster's own are looked at when they are compiled.
+_SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
+    MANAGED_CLUSTER_SET: (("clusterSelector", "labelSelector"),),
+    DISRUPTION_BUDGET: (("selector",),),
+    CLUSTER_TAINT_POLICY: (("targetClusters", "labelSelector"),),
+    VALIDATING_ADMISSION_POLICY: tuple(("matchConstraints", name) for name in ("objectSelector", "namespaceSelector")),
+    VALIDATING_ADMISSION_POLICY_BINDING: (
+        *(("matchResources", name) for name in ("objectSelector", "namespaceSelector")), ("paramRef", "selector"),
+    ),
+}  # fmt: skip
+
+
+def selector_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield an error for each selector that no API server takes: an empty set of values would select nothing, and take
+    everything from whoever rests on it."""
+    for obj in fleet.of(*_SELECTORS):
+        for path in _SELECTORS[obj.kind]:
+            for at, mistake in selector_mistakes(mapping_at(obj.spec, *path)):
+                yield finding_at(obj, ("spec", *path, *at), "MUS281", mistake, f"until then {obj.id} stays as it was")

@@ -10,7 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from muster.check.cluster_taints import decided_taints, repeated_taints
-from muster.check.lints import branch_findings, override_findings, request_findings, set_findings
+from muster.check.lints import (
+    branch_findings,
+    lease_findings,
+    override_findings,
+    request_findings,
+    selector_findings,
+    set_findings,
+)
 from muster.check.policy_params import policy_params_findings
 from muster.check.schema_findings import schema_findings
 from muster.check.waivers import waiver_findings
@@ -18,12 +25,10 @@ from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
-from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
-    CLUSTER_DEPLOYMENT,
     CLUSTER_TAINT_POLICY,
     KARMADA_CLUSTER,
     PLACEMENT,
@@ -40,8 +45,8 @@ if TYPE_CHECKING:
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: Each goes by itself: a fault of ours in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
-    set_findings, request_findings, override_findings, policy_params_findings, branch_findings, decided_taints,
-    waiver_findings,
+    set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
+    branch_findings, decided_taints, waiver_findings,
 )  # fmt: skip
 
 
@@ -75,7 +80,7 @@ def validate(
     findings.extend(found)
     broken = set(fleet.broken)
     left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
-    violations = list(each(left, lambda obj: schema_findings(_as_declared(fleet, obj))))
+    violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
     findings.extend(violations)
     broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
@@ -105,7 +110,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     that is left are known to be sound."""
 
     def wrong(obj: Object) -> list[Finding]:
-        found = schema_findings(_as_declared(fleet, obj))
+        found = schema_findings(fleet.declared(obj))
         # What is missing in a broken object may be in the file that cannot be read.
         return [one for one in found if one.code != "MUS204"] if obj.id in fleet.broken else found
 
@@ -157,14 +162,6 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
         yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     for lint in lints:
         yield from guarded("checking the fleet", partial(lint, fleet), "one check is left out")
-
-
-def _as_declared(fleet: Fleet, obj: Object) -> Object:
-    """The object that a schema speaks of: where muster declares it, reports are only a part of it."""
-    if obj.kind is not CLUSTER_DEPLOYMENT or (derived := fleet.previous.get(obj.id)) is None:
-        return obj
-    manifest = {name: part for name, part in derived.items() if name != "status"}
-    return replace(obj, body=overlay(obj.body, manifest, obj.kind.list_keys))
 
 
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:

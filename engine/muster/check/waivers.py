@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from muster.fleet.faults import CODES as FAULTS
+from muster.fleet.faults import OURS
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
@@ -32,7 +32,7 @@ STANDS: Final = "MUS701"
 #: What only `muster lint --prove` finds.
 PROVED: Final = frozenset(("MUS606", "MUS607", "MUS608"))
 #: What nobody can waive: faults of ours, and what is said of waivers.
-NEVER: Final = FAULTS | {"MUS701", "MUS702", "MUS703", "MUS704", "MUS705"}
+NEVER: Final = OURS | {"MUS701", "MUS702", "MUS703", "MUS704", "MUS705"}
 #: So long before its day a waiver is about to expire.
 _SOON: Final = timedelta(days=14)
 

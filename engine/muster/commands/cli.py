@@ -7,6 +7,7 @@ their verb is called, so that the hook pays for nothing it does not use.
 import gc
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
@@ -117,10 +118,12 @@ def _leave(*_: object) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
+    from muster.fleet.faults import fallbacks_told_to
     from muster.gitio.errors import RepositoryError
 
     try:
-        result = cli.main(args=arguments, prog_name="muster", standalone_mode=False)
+        with fallbacks_told_to(_Fallbacks()):
+            result = cli.main(args=arguments, prog_name="muster", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.Abort:
@@ -147,6 +150,22 @@ def _complain(message: str, hint: str = "") -> None:
     click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)
+
+
+class _Fallbacks:
+    """Says on the terminal where muster took a longer way because a shorter one failed: each fault once."""
+
+    def __init__(self) -> None:
+        self._said = set[str]()
+
+    def __call__(self, doing: str, error: Exception) -> None:
+        from muster.fleet.faults import told
+
+        line = f"a fault in muster, not in your fleet, while {doing}, so it takes a longer way: {told(error)}"
+        if line not in self._said:
+            self._said.add(line)
+            with suppress(OSError):
+                _complain(line, "Please report this line: there is nothing of your fleet in it.")
 
 
 def _fault(error: Exception) -> None:

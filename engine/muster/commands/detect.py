@@ -17,6 +17,7 @@ from muster.commands.options import FILE, ParsedType
 from muster.commands.outcome import say
 from muster.commands.sealing import identity_option, seal_of
 from muster.commands.stopping import until_stopped
+from muster.fleet.leases import LONGEST_SECONDS
 from muster.model.agentref import is_cluster_name
 from muster.model.kinds import BY_NAME, CLUSTERS
 from muster.model.times import parse_duration
@@ -66,7 +67,8 @@ _SECONDS = ParsedType("duration", _seconds)
               help="Failures must last this long to be believed.")  # fmt: skip
 @click.option("--detect-success-threshold", type=_SECONDS, default="30s", show_default=True,
               help="Successes must last this long to be believed again.")  # fmt: skip
-@click.option("--lease-duration", type=click.IntRange(min=1), default=45, show_default=True, metavar="SECONDS",
+@click.option("--lease-duration", type=click.IntRange(1, LONGEST_SECONDS), default=45, show_default=True,
+              metavar="SECONDS",
               help="After so long a silence another instance reports. Renewed three times as often.")  # fmt: skip
 @click.option(
     "--instance", metavar="NAME", help="Who this is; must differ between instances.  [default: the host's name]"

@@ -83,7 +83,7 @@ def _told(reading: "Reading", now: datetime) -> Callable[[Place], str]:
 
     @cache
     def told(place: Place) -> str:
-        if repository is None or place.file.startswith(PREFIX):
+        if repository is None or not place.line or place.file.startswith(PREFIX):
             return ""
         ref, _, path = place.file.rpartition(":")
         revision = reading.tip_of(ref) if ref else commit

@@ -17,6 +17,7 @@ from muster.commands.outcome import say
 from muster.commands.sealing import identities
 from muster.commands.stopping import until_stopped
 from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
+from muster.fleet.leases import LEASE_NAME
 from muster.model.agentref import is_cluster_name
 from muster.model.tree import Tree
 
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 
 _LIMIT_SECONDS = 30.0
 _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
+
+
+def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as they are given. click.UsageError for one that no add-on has."""
+    for name in names:
+        if not is_cluster_name(name) or name == LEASE_NAME:
+            raise click.BadParameter(f"{name!r} is no name of an add-on.")
+    return names
 
 
 @click.command()
@@ -64,12 +73,15 @@ _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first l
 @click.option("--lease-duration", type=click.IntRange(1, LONGEST_PROPOSED_SECONDS), default=60, show_default=True,
               metavar="SECONDS",
               help="The lease's duration to ask for. Once accepted, the hub's word counts.")  # fmt: skip
+@click.option("--addon", "add_ons", multiple=True, metavar="NAME", callback=_add_ons,
+              help="Renew the Lease of this add-on, too. Repeatable.")  # fmt: skip
 @click.option("--every", "again", is_flag=True, help="Go on, renewing as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
     kubeconfig: Path | None,
     api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None, signs: bool, signer: str,
-    certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int, lease_duration: int, again: bool,
+    certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int, lease_duration: int,
+    add_ons: tuple[str, ...], again: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report how it is, on the branch agents/NAME.
 
@@ -98,7 +110,7 @@ def command(
         ref, socket.gethostname(),
         partial(_look, server, deployment, minimum_replicas), lambda: {**observed(server.get_json), **status},
         view, present, time.monotonic, _sleep, lease_duration,
-        {"csr.yaml": csr.read_bytes()} if csr else {}, rotation,
+        {"csr.yaml": csr.read_bytes()} if csr else {}, rotation, add_ons,
     )  # fmt: skip
     if again:
         _go_on(heart, cluster)

@@ -16,6 +16,8 @@ from muster.model.groups import grouped
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from muster.acts.importing import Import
     from muster.model.finding import Finding
     from muster.model.ids import ObjectId
@@ -43,7 +45,8 @@ def command(
     Dumps are files, folders of them, or - for standard input, with several documents or lists in them. Each object goes
     where its writers would have put it: what people want, what agents report, and under derived/ what the hub had
     decided, so that no clock restarts and no cluster moves. Objects that are here already stay as they are; those of
-    kinds that muster does not read are counted; Secrets are never written. Nothing is committed.
+    kinds that muster does not read are counted; Secrets are never written. What commands muster (a Fleet, an Approval,
+    a Waiver) is only proposed, in a file that muster does not read. Nothing is committed.
     """
     from muster.acts.dumps import dump_files
     from muster.acts.importing import plan_import, write_import
@@ -59,7 +62,8 @@ def command(
     with working("reading the dump"):
         findings: list[Finding] = []
         files = list(dump_files(dumps, sys.stdin.buffer, findings))
-        done = plan_import(root, snapshot_of(repo, None, worktree=True), files, os.environ, replacing=replace)
+        done = plan_import(root, snapshot_of(repo, None, worktree=True), files, os.environ, replacing=replace,
+                           present=options.present())  # fmt: skip
         if not dry_run:
             done = write_import(root, done)
     findings += done.findings
@@ -77,10 +81,15 @@ def command(
 def _lines(done: "Import", *, dry_run: bool) -> list[str]:
     """What happened, in the user's terms, and what comes next."""
     moved = done.moved
-    imported, here = (grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here))
+    imported, here, proposed = (
+        grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here, moved.proposed)
+    )
     lines = [f"{kind}: {_names(ids)} {'would be ' if dry_run else ''}imported" for kind, ids in imported.items()]
     lines += [f"{kind}: {_names(ids)} here already, left as {_is(ids)}" for kind, ids in here.items()]
     lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.nobodys.items())]
+    lines += [f"{kind}: {_names(ids)} proposed, see the warning" for kind, ids in proposed.items()]
+    if no_times := sorted(done.dump.no_times):
+        lines.append(f"not times at which a dump is taken, so they do not count for that: {_times(no_times)}")
     strangers = Counter(done.dump.strangers)
     if secrets := strangers.pop(_SECRETS, 0):
         lines.append(f"Secret: {secrets} passed over: credentials do not belong into a repository")
@@ -91,9 +100,9 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
         return [*lines, "nothing to do"]
     lines.append(f"{number} file{'' if number == 1 else 's'} {'would be ' if dry_run else ''}written")
     if not dry_run:
-        now = f" --now {format_newest(done)}" if done.newest else ""
+        now = format_newest(done) or "TIME, the time at which the dump was taken"
         lines += ["", "Next: muster validate; git add --all && git commit -m 'Move in'",
-                  f"then: muster reconcile{now}, which decides as of the dump: no clock restarts."]  # fmt: skip
+                  f"then: muster reconcile --now {now}, which decides as of the dump: no clock restarts."]  # fmt: skip
     return lines
 
 
@@ -102,6 +111,13 @@ def format_newest(done: "Import") -> str:
     from muster.model.times import format_time
 
     return format_time(done.newest) if done.newest else ""
+
+
+def _times(moments: "list[datetime]") -> str:
+    from muster.model.times import format_time
+
+    more = len(moments) - _MOST_NAMED
+    return ", ".join(map(format_time, moments[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _names(ids: "list[ObjectId]") -> str:
@@ -133,6 +149,7 @@ def _tree(done: "Import") -> Tree:
         "replaced": sorted(moved.replaced),
         "imported": [id_._asdict() for id_ in moved.imported],
         "here": [id_._asdict() for id_ in moved.here],
+        "proposed": [id_._asdict() for id_ in moved.proposed],
         "ofNoCluster": dict(sorted(done.dump.nobodys.items())),
         "passedOver": [
             {"kind": kind, "apiVersion": version, "number": number}

@@ -44,13 +44,13 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
     other error, else 0."""
     if not findings:
         return 0
-    from muster.fleet.faults import is_fault
+    from muster.fleet.faults import is_ours
     from muster.output.findings import findings_text, tally
 
     if not quiet:
         if text := findings_text(findings):
             click.echo(text, err=err)
         click.echo(tally(findings), err=err)
-    if any(map(is_fault, findings)):
+    if any(map(is_ours, findings)):
         return FAULT
     return int(any(found.fails for found in findings))

@@ -52,6 +52,7 @@ class Serving:
         from muster.acts.live import Live
         from muster.acts.live_http import LiveServer
         from muster.acts.metering import Meter
+        from muster.fleet.faults import fallbacks_told_to
         from muster.serving.server import AddressError, address_of, served
 
         try:
@@ -65,7 +66,7 @@ class Serving:
             server = LiveServer(address, live, meter.values, access, context)
         except OSError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
-        with served(server, "muster-serve"):
+        with served(server, "muster-serve"), fallbacks_told_to(meter.fell_back):
             say(f"serving {server.url}")
             yield live, meter
 

@@ -44,6 +44,7 @@ def command(ctx: click.Context, now: datetime, signer: Signer, into: Destination
     )  # fmt: skip
     if done.commit is None and not done.refused:
         click.echo("nothing to do")
+    say(*done.waiting)
     if done.pushed:
         click.echo(f"pushed to {without_secrets(into.remote)}")
     return FINDINGS if done.refused else 0

@@ -14,7 +14,7 @@ from muster.commands.exits import FAULT, FINE
 from muster.commands.outcome import told_of
 from muster.commands.progress import working
 from muster.commands.reading import Reading
-from muster.fleet.faults import is_fault
+from muster.fleet.faults import is_ours
 from muster.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def command(
     count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
     reading.tell_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
-    return FAULT if any(map(is_fault, told_of(run))) else FINE
+    return FAULT if any(map(is_ours, told_of(run))) else FINE
 
 
 def write_site(folder: Path, repo: Path, now: datetime) -> None:

@@ -103,10 +103,12 @@ class Supposed:
 
 
 def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
-    """A file of the work tree stands at its own path; one from elsewhere in place of the objects that are in it."""
+    """A file of the branch stands at its own path; any other in place of those parts of objects that it is."""
     data = file.read_bytes()
-    if root is not None and file.resolve().is_relative_to(root.resolve()):
-        supposition.edit(file.resolve().relative_to(root.resolve()).as_posix(), data)
+    inside = root is not None and file.resolve().is_relative_to(root.resolve())
+    path = file.resolve().relative_to(root.resolve()).as_posix() if root is not None and inside else ""
+    if path and supposition.has(path):
+        supposition.edit(path, data)
     else:
         supposition.put(file.name, data)
 
@@ -135,7 +137,7 @@ def supposed_options(function: _F) -> _F:
             type=FILE_THERE,
             multiple=True,
             metavar="FILE",
-            help="Suppose this file is committed: at its own path, or, from elsewhere, in place of its objects.",
+            help="Suppose this file is committed: at its own path, or, from elsewhere, as the parts that it edits.",
         ),
         click.option(
             "--report",

@@ -114,10 +114,11 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes nothing.
+    """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes no answer.
 
     `holding`: what holds; nothing while the Fleet's annotation lets all through. `approvals`: what waits for a person.
-    `usage` is for people to see.
+    `usage` is for people to see. `asked`: who has asked so far, whatever the answer was. Only they are decided by what
+    budgets hold, so they are looked at again when that changes.
     """
 
     budgets: tuple[Budget, ...]
@@ -125,20 +126,23 @@ class Allowance:
     now: datetime
     approvals: Approvals = field(default_factory=Approvals)
     usage: tuple[Usage, ...] = ()
+    asked: set[ObjectId] = field(default_factory=set, compare=False)
 
-    def holds(self, view: View, cluster: ObjectId, effect: str) -> Held | None:
+    def holds(self, view: View, cluster: ObjectId, effect: str, *, by_person: bool = False) -> Held | None:
         """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None where it may happen.
 
         `effect` names it for people: `taint key:NoSelect`, `remedy TrafficControl`, `replacement`. Callers ask for
         effects that do not stand yet; a cluster that no earlier run has seen was never in service, so what keeps work
         away from it disrupts nothing. One that has never been available is not counted, but held like any other.
+        `by_person`: no budget holds what a person asks for; it may wait for approval.
         """
         if is_cluster(cluster) and cluster not in view.previous:
             return None
+        self.asked.add(cluster)
         wait = self.approvals.wait(view, cluster, effect, self.now)
         if wait is not None and not wait.approved:
             return self.approvals.held(cluster, effect, wait)
-        holding = self._holding(view, cluster)
+        holding = None if by_person else self._holding(view, cluster)
         if holding is None:
             return None
         override = sound_override(view, cluster)
@@ -174,12 +178,14 @@ class Allowance:
     def freezes(self, view: View, cluster: ObjectId) -> bool:
         """Whether the effects on a cluster stay exactly as they are: its budget holds, and nothing is heard of it.
 
-        Silence is no recovery: while the observer is under suspicion it must not take effects off either.
+        Silence is no recovery: while the observer is under suspicion it must not take effects off either. Callers ask
+        where there is an effect to take off.
         """
-        if not self.holding or self._holding(view, cluster) is None:
-            return False
         obj = view.objects.get(cluster)
-        return obj is not None and headline(view, obj) == "Unknown"
+        if obj is None or headline(view, obj) != "Unknown":
+            return False
+        self.asked.add(cluster)
+        return self._holding(view, cluster) is not None
 
     def min_backends(self, view: View, cluster: ObjectId) -> tuple[int, ObjectId | None]:
         """How many clusters must go on serving a backend that this cluster serves, and which budget says so."""

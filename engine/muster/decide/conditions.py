@@ -18,7 +18,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision, Failed, Input, Path
 from muster.model.finding import Finding
-from muster.model.kinds import ALL, CONDITION_POLICY
+from muster.model.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
 from muster.model.times import LAST, earliest, format_time
 from muster.model.tree import At, Tree
 from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
@@ -46,9 +46,14 @@ class Statement:
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
-    """Decide every condition that a policy of the fleet or the bundle decides."""
+    """Decide every condition that a policy of the fleet or the bundle decides.
+
+    Not those of ClusterDeployments: files may hold a report of one and no more, and the stage "pool clusters" asks
+    about the whole object.
+    """
     targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
-    return of_objects(view, view.of(*(kind for kind in ALL if kind.counted or kind in targets)), context, now)
+    kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
+    return of_objects(view, view.of(*kinds), context, now)
 
 
 def of_objects(

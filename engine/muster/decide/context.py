@@ -64,8 +64,8 @@ class Context:
     """What a run holds for all of its objects.
 
     `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
-    anything yet. `speaking`, `unheard` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on which
-    muster itself fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a
+    anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on
+    which muster itself fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a
     budget holds. `uses_adapters`: whether any kind requires one, or any has reported. `wishes`: what is asked for on
     clusters;
     `disrupted`: those on which anything disruptive is, wherever they are decided. `stated`: what the clusters of pools
@@ -79,6 +79,7 @@ class Context:
     fresh: bool
     speaking: frozenset[str]
     unheard: frozenset[str]
+    lost: frozenset[ObjectId]
     identities: Mapping[str, Identity] | None
     published: Memory
     faulty: frozenset[ObjectId | None]
@@ -102,6 +103,7 @@ class Context:
             fresh=not (fleet.derived_paths or fleet.beyond.derived),
             speaking=fleet.speaking,
             unheard=fleet.unheard,
+            lost=fleet.lost,
             identities=fleet.identities,
             published=fleet.published,
             faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.decide.population import headline
-from muster.decide.registration import JOINED
+from muster.fleet.hearing import JOINED
 from muster.fleet.leases import lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
+from muster.fleet.silent import is_silent
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
@@ -53,8 +54,10 @@ class Doubts:
         )
 
     def _expired(self, obj: Object) -> bool | None:
-        """Whether the Lease of the cluster's agent has expired; None where it has none."""
+        """Whether the cluster is silent, or the Lease of its agent has expired; None where it has none."""
         lease = self.leases.get(obj.id.name)
+        if is_silent(self.view, obj.id, self.leases):
+            return True
         if lease is None:
             return None
         managed = obj.kind is MANAGED_CLUSTER

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from muster import cel
+from muster.fleet.faults import OF_POLICY, of_policies
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import expression_place
 from muster.model.decision import Failed
@@ -44,7 +45,7 @@ _CUT_OFF: Final = (
     "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
 )
 #: The findings that say of an expression for how many objects it failed.
-OF_FAILURES: Final = frozenset((_FAILED[0], _CUT_OFF[0]))
+OF_FAILURES: Final = frozenset((_FAILED[0], _CUT_OFF[0], OF_POLICY))
 
 
 @dataclass(slots=True)
@@ -61,8 +62,9 @@ class Failures:
 
 
 def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
-    """Yield one finding per expression that failed in a stage, whatever the order in which its objects were decided."""
-    by_place = grouped(((one.policy, one.at), one) for one in failed)
+    """Yield one finding per expression of the fleet's own that failed in a stage, in whatever order its objects were
+    decided."""
+    by_place = grouped(((one.policy, one.at), one) for one in failed if not _is_ours(one, fleet))
     for (id_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
         first, count = min(found, key=in_order), sum(one.number for one in found)
         policy = fleet.objects.get(id_) or fleet.builtin[id_]
@@ -71,6 +73,22 @@ def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
         code, hint = _CUT_OFF if first.cut_off else _FAILED
         text = f"the expression failed for {whom}: {first.message}"
         yield finding(code, text, place, hint=hint, object_=id_, excerpt=excerpt)
+
+
+def fault_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
+    """Yield one finding for all expressions of built-in policies that failed in a run: they are total, so it is a fault
+    of ours. What was said of the object is not told."""
+    ours = [one for one in failed if _is_ours(one, fleet)]
+    if ours:
+        places = sorted({(one.policy, one.at) for one in ours}, key=repr)
+        first = min((one for one in ours if (one.policy, one.at) == places[0]), key=in_order)
+        place, _ = expression_place(fleet.builtin[first.policy].parts, first.at, first.offset)
+        yield of_policies(len(places), f"{first.policy} at {place}", first.object)
+
+
+def _is_ours(failed: Failed, fleet: Fleet) -> bool:
+    """Whether the policy is built in. What an expression may cost is for the fleet to say."""
+    return failed.policy not in fleet.objects and not failed.cut_off
 
 
 def in_order(failed: Failed) -> tuple[int, str, str]:

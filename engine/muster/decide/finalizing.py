@@ -13,12 +13,14 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.fleet.view import View
-from muster.model.decision import OF_SPEC, Because, Decision
+from muster.model.decision import Because, Decision, Input, Path
 from muster.model.kinds import CLUSTERS, NODE_POOL
 from muster.model.times import format_time
 from muster.policy.adapters import owner_cluster
 
-_CASCADE = Because("finalizing", OF_SPEC, "its cluster is being deleted")
+_DELETED: Path = ("metadata", "deletionTimestamp")
+_CASCADE = "its cluster is being deleted"
+_GONE = "no cluster that can be read is there, and its cluster was being deleted when there was one"
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
@@ -29,9 +31,11 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     """
     going = {obj.id.name: obj.deleting for obj in view.of(*CLUSTERS)}
     going |= {obj.id.name: True for obj in view.of(*CLUSTERS) if obj.deleting}
+    deleted = {obj.id.name: obj.id for obj in view.of(*CLUSTERS) if obj.deleting}
     for pool in view.of(NODE_POOL):
-        since = view.before(pool.id, "metadata", "deletionTimestamp")
+        since = view.before(pool.id, *map(str, _DELETED))
         marked = isinstance(since, str)
         if not pool.deleting and going.get(owner_cluster(pool), marked):
-            value = since if marked else format_time(now)
-            yield Decision(pool.id, ("metadata", "deletionTimestamp"), value, _CASCADE)
+            owner = deleted.get(owner_cluster(pool))
+            because = Because("finalizing", (Input(_DELETED, owner),), _CASCADE if owner else _GONE)
+            yield Decision(pool.id, _DELETED, since if marked else format_time(now), because)

@@ -14,8 +14,8 @@ from datetime import datetime
 
 from muster.decide.context import Context
 from muster.decide.population import NEVER_AVAILABLE, headline, in_service
-from muster.decide.registration import JOINED
 from muster.fleet.faults import each
+from muster.fleet.hearing import JOINED
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_CONDITIONS, Because, Decision, Path

@@ -2,8 +2,9 @@
 
 An action stands while a match of its Remedy holds, and while nothing new is known of a condition for which it held
 (`muster.decide.doubt`). What is remembered of that lies in `status.muster.grounds` and changes at transitions only: per
-Remedy a digest of its spec, the conditions that it matched, and whether an expression held. With another digest it is
-another Remedy, which decides anew.
+Remedy a digest of what it matches and of the clusters that it names, the conditions that it matched, and whether an
+expression held. A Remedy with the same digest is the same one, whatever its name and its actions are now. With another
+digest it is another Remedy, which decides anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,8 +69,10 @@ def entries(grounds: Mapping[str, Ground], acting: Iterable[str]) -> list[Tree]:
 
 
 def digest_of(remedy: Remedy) -> str:
-    """A digest of all that a Remedy says."""
-    return spec_digest(remedy.source.spec)
+    """A digest of when a Remedy acts, and on which clusters; the order of what it lists does not count."""
+    entries = mappings_at(remedy.source.spec, "decisionMatches")
+    clusters = sorted(remedy.clusters) if remedy.clusters is not None else None
+    return spec_digest({"clusters": clusters, "matches": sorted({spec_digest(entry) for entry in entries})})
 
 
 def matched(remedy: Remedy, statuses: Mapping[str, str]) -> Iterator[str]:

@@ -19,7 +19,9 @@ from muster.model.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
 
 _BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
 _PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
-_REMOVED = Because("hearing", OF_ITSELF, "people have removed these clusters, and their agents still speak")
+_REMOVED = Because(
+    "hearing", OF_ITSELF, "people have removed these clusters, and their agents are not known to be gone"
+)
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:

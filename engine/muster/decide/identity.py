@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
+from muster.decide.silence import kept_clusters
 from muster.decide.transitions import saying
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
+from muster.fleet.hearing import VERIFIED
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS, MANAGED_CLUSTER
+from muster.model.snapshot import Identity
 
-VERIFIED = "AgentIdentityVerified"
 _BECAUSE = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
 
 
@@ -29,7 +31,9 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 
     def judged(obj: Object) -> Iterator[Decision]:
         known = identities.get(obj.id.name)
-        if known is None or (obj.kind is MANAGED_CLUSTER and not is_accepted(obj)):
+        if known is None and obj.id in context.lost:
+            known = Identity("", "RefGone", f"agents/{obj.id.name} is gone")
+        if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in context.lost and not is_accepted(obj)):
             return
         said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
         if known.reason:
@@ -37,3 +41,4 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
         yield saying(view, obj.id, VERIFIED, said, _BECAUSE, now)
 
     yield from each(view.of(*CLUSTERS), judged)
+    yield from each((obj for obj in kept_clusters(view, context) if obj.id in context.lost), judged)

@@ -14,8 +14,10 @@ from muster.decide.context import Context
 from muster.decide.removals import EFFECT
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.approvals import CERTIFICATE, DECIDED
+from muster.fleet.leases import RENEWAL
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD
+from muster.fleet.silent import SIGHT, SILENT_AFTER
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision, Path
 from muster.model.ids import ObjectId
@@ -29,6 +31,7 @@ from muster.model.kinds import (
     CLUSTERS,
     CSR,
     FLEET,
+    KARMADA_CLUSTER,
     LEASE,
     MANAGED_CLUSTER,
     MANAGED_CLUSTER_ADD_ON,
@@ -45,8 +48,13 @@ from muster.model.kinds import (
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
+_LOST = Because(
+    "kept", OF_ITSELF, "no file that can be read declares it now, and that may be a slip, so it keeps its last state"
+)
+_UNHEARD = Because("kept", OF_ITSELF, "its cluster's agent could not be heard, so it stays as it is")
+_BESIDE = Because("kept", OF_ITSELF, "its cluster keeps its last derived state, and so does what belongs to it")
 _FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fault of its own, so it stays as it is")
-_REMOVED = Because("kept", OF_ITSELF, "nobody declares the cluster any more, but a budget holds its removal")
+_REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, but its removal is held")
 _MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
 _METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
 _ANNOTATIONS: Path = ("metadata", "annotations")
@@ -63,7 +71,7 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "valve": (((FLEET,), (("status", "muster", "leaseDurationSeconds"),)),),
     "stretching": (((MANAGED_CLUSTER,), (("status", "muster", "leaseDurationSeconds"),)),),
     "removal": (((MANAGED_CLUSTER,), (_CONDITIONS,)),),
-    "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), ("status", "muster", "leaseShortened"))),),
+    "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), RENEWAL)),),
     "reports": (
         ((ADAPTER_REPORT,), (_STATUS,)),
         ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
@@ -72,7 +80,9 @@ DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]]
     "identity": ((CLUSTERS, (_CONDITIONS,)),),
     "departures": (((FLEET,), (REMOVED,)),),
     "silence": (),  # what it decides again, "kept" has decided
+    "sighting": (((KARMADA_CLUSTER,), (SIGHT,)),),
     "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
+    "lapses": ((CLUSTERS, (SILENT_AFTER,)),),
     "first day": (),  # without it nothing is decided
     "wishes": (),
     "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
@@ -104,10 +114,23 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
         left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
         if id_ in view.broken or awaited or left:
-            because = _REMOVED if id_ in context.withheld or (left and not awaited) else _BROKEN
-            yield from _again(id_, _without_removal(view.previous[id_]), because)
+            yield from _again(id_, _without_removal(view.previous[id_]), _why(view, context, id_))
         elif view.unidentified and id_ not in view.objects:
             yield from _again(id_, view.previous[id_], _MISSING)
+
+
+def _why(view: View, context: Context, id_: ObjectId) -> Because:
+    """Why the object keeps what it has: an error of its own, or what is wrong with its cluster."""
+    if id_ in context.faulty:
+        return _FAULT
+    name = id_.name if kind_of(id_) in (*CLUSTERS, CLUSTER_DEPLOYMENT) else id_.namespace
+    if any(kind.id(name) in context.withheld for kind in CLUSTERS):
+        return _REMOVED
+    if id_ not in view.broken:
+        return _BESIDE
+    if name in context.unheard or (kind_of(id_) is CSR and id_ not in view.objects and context.unheard):
+        return _UNHEARD
+    return _BROKEN if id_ in view.objects else _LOST
 
 
 def _without_removal(body: Tree) -> Tree:

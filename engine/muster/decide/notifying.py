@@ -79,7 +79,7 @@ def _told(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | N
     kind = kind_of(notice.object)
     if kind not in policy.target.kinds:
         return None
-    obj = scopes.view.objects.get(notice.object) or _bare(notice)
+    obj = scopes.view.declared(scopes.view.objects.get(notice.object) or _bare(notice))
     if not policy.target.selects(obj):
         return None
     scope = scopes.for_policy(policy, scopes.base(obj), notice.object)

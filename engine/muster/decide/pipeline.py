@@ -28,6 +28,8 @@ from muster.decide import (
     held,
     identity,
     kept,
+    lapses,
+    lost,
     registration,
     remedies,
     removal,
@@ -35,6 +37,7 @@ from muster.decide import (
     requests,
     sets,
     settings,
+    sighting,
     silence,
     taint_policies,
     taints,
@@ -42,7 +45,7 @@ from muster.decide import (
     valve,
 )
 from muster.decide.context import Broadcast, Context
-from muster.decide.failures import findings_of
+from muster.decide.failures import fault_of, findings_of
 from muster.decide.placements.stage import stage as placements
 from muster.decide.pools.clusters import stage as clusters
 from muster.decide.pools.stage import stage as pools
@@ -107,8 +110,10 @@ STAGES: tuple[Stage, ...] = (
     Local("removal", removal.stage),
     Local("durations", durations.stage),
     Local("reports", reports),
+    Local("sighting", sighting.stage),
     Local("conditions", conditions.stage),
     Local("silence", silence.stage),
+    Local("lapses", lapses.stage),
     Local("add-ons", add_ons.stage),
     Local("requests", requests.stage),
     Local("first day", first_day.stage),
@@ -152,6 +157,7 @@ def run(fleet: Ruled, now: datetime) -> Decided:
     Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
     next run could not read. Of a part of a fleet a fault is raised: the whole is to be decided then.
     """
+    fleet = lost.with_lost_kept(fleet, now)
     fleet = _with_removals(fleet, now) if fleet.beyond.asked else fleet
     for number in range(_MOST_RUNS):
         decided = _through(fleet, now, searching=number < _MOST_SEARCHES)
@@ -213,6 +219,7 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
         standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
+    fleet = fleet.with_outcomes(fault_of((*failed, *fleet.beyond.failed), fleet))
     return Decided(fleet, context, tuple(failed))
 
 

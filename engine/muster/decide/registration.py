@@ -19,21 +19,22 @@ from muster.decide.transitions import condition, saying
 from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
 from muster.fleet.approvals import issued
 from muster.fleet.faults import each
+from muster.fleet.hearing import JOINED
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Input
+from muster.model.decision import OF_ITSELF, Because, Decision, Input
 from muster.model.finding import Finding
-from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
+from muster.model.kinds import ACCEPTED, CSR, LEASE, MANAGED_CLUSTER
 from muster.model.times import format_time
 from muster.model.tree import Tree, mapping_at
 
-JOINED = "ManagedClusterJoined"
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
 _AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters of which nobody has said anything else")
-_JOINED = Because("registration", OF_CONDITIONS, "it was accepted, and its agent has spoken")
-_AWAITED = "no Lease of the cluster is there yet: its agent is waited for from its acceptance on"
+_JOINED = "it was accepted, and its agent has spoken"
+_REPORTED = "its agent reports that it joined"
+_JOINED_BEFORE = Because("registration", OF_ITSELF, "it joined before, and joining happens once")
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
@@ -51,7 +52,8 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 
     def awaited(obj: Object) -> Iterator[Decision]:
         known = obj.id.name in leases or lease_id(obj.id.name) in view.previous
-        if obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id) and not known:
+        expected = obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id)
+        if (expected or obj.id in context.lost) and not known:
             yield from _awaited_lease(view, obj, now)
 
     yield from each(view.of(MANAGED_CLUSTER), registered)
@@ -96,19 +98,35 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     remembered when the agent has gone."""
     reported = view.reported(obj.id).get(JOINED)
     said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
-    before = view.conditions_before(obj.id).get(JOINED) or said
-    if before is None:
-        spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
-        if not spoke or not is_accepted(obj) or (certificates and obj.id.name not in _with_certificates(view)):
-            return
-    decided = condition(before, "True", JOINED, "Managed cluster joined", now=now)
-    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, _JOINED)
+    known = view.conditions_before(obj.id).get(JOINED)
+    spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
+    certified = not certificates or obj.id.name in _with_certificates(view)
+    if spoke and certified and is_accepted(obj):
+        because = Because("registration", (Input(("spec", "hubAcceptsClient")), _spoken(lease)), _JOINED)
+    elif known is not None:
+        because = _JOINED_BEFORE
+    elif said is not None:
+        because = Because("registration", (Input(("status", "conditions", (JOINED,))),), _REPORTED)
+    else:
+        return
+    decided = condition(known or said, "True", JOINED, "Managed cluster joined", now=now)
+    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
+
+
+def _spoken(lease: Tree) -> Input:
+    """Where an agent has spoken: in its Lease, else in the conditions that it reports."""
+    if renew_time(lease) is None:
+        return Input(("status", "conditions"))
+    metadata = mapping_at(lease, "metadata")
+    return Input(("spec", "renewTime"), LEASE.id(metadata["name"], metadata.get("namespace", "")))
 
 
 def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
     id_ = lease_id(obj.id.name)
     renewed = view.before(id_, "spec", "renewTime")
-    because = Because("registration", (Input(("spec", "hubAcceptsClient"), obj.id),), _AWAITED)
+    since = renewed if isinstance(renewed, str) else format_time(now)
+    text = f"no Lease of the cluster's agent is there: it is waited for from {since} on"
+    because = Because("registration", (Input(("spec", "hubAcceptsClient"), obj.id),), text)
     yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, because)
     yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, because)
-    yield Decision(id_, ("spec", "renewTime"), renewed if isinstance(renewed, str) else format_time(now), because)
+    yield Decision(id_, ("spec", "renewTime"), since, because)

@@ -4,7 +4,8 @@ Level-based: what Remedies ask for is found out anew in every run (`muster.decid
 the condition recovers or the Remedy goes, and nothing that was written by hand survives.
 
 `status.remedyActions` is the sorted set; `status.muster.remedies` says which Remedy each action comes from. A new
-action is a disruptive effect, which a budget may hold.
+action is a disruptive effect, which a budget may hold, but not if a person asks for it: a Remedy without
+`decisionMatches`. Budgets count it all the same.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,7 +26,9 @@ from muster.model.tree import Tree, dig
 ACTIONS: Path = ("status", "remedyActions")
 
 _MOST_NAMED = 10
-_BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for anything")
+_BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for an action now")
+_ALL_HELD = Because("remedies", OF_CONDITIONS, "every action that a Remedy asks for is held")
+_FROZEN = "a budget holds and nothing is heard of the cluster, so no action is lifted"
 _KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
 
 
@@ -44,15 +47,17 @@ def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decis
     if not in_service(obj):
         return
     wish = context.wish(obj.id).actions
-    pairs = set(wish.pairs)
-    if context.allowance.freezes(view, obj.id):
-        pairs.update(wish.standing)
+    pairs, asked = set(wish.pairs), bool(wish.pairs)
+    frozen = wish.standing - pairs
+    if frozen and not context.allowance.freezes(view, obj.id):
+        frozen = frozenset()
+    pairs.update(frozen)
     for action in sorted({action for action, _ in pairs} - set(before)):
-        held = context.allowance.holds(view, obj.id, f"remedy {action}")
+        held = context.allowance.holds(view, obj.id, f"remedy {action}", by_person=action in wish.at_once)
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    because = _because(pairs, wish) if pairs else _BECAUSE
+    because = _because(pairs, wish, frozen=bool(frozen)) if pairs else _ALL_HELD if asked else _BECAUSE
     actions = sorted({action for action, _ in pairs})
     yield from _decide(obj, actions, sorted(pairs), {**known, **wish.grounds}, because, wish.horizon)
 
@@ -72,17 +77,18 @@ def _decide(
         yield Decision(obj.id, GROUNDS, standing, because, horizon)
 
 
-def _because(pairs: Iterable[Pair], wish: Acting) -> Because:
+def _because(pairs: Iterable[Pair], wish: Acting, *, frozen: bool) -> Because:
     """The Remedies behind the actions, and the conditions that they match; of very many, the first few Remedies. And
-    what they wait for, where they do."""
+    what they wait for, where they do. `frozen`: some stay only because a budget holds."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
     types = sorted({type_ for name in names if name in wish.grounds for type_ in wish.grounds[name].matches or ()})
     inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
     silent = ", ".join(sorted(wish.doubtful))
-    text = f"nothing new is known of {silent}, so what stands because of it stays until there is news" if silent else ""
-    return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), text)
+    texts = [f"nothing new is known of {silent}, so what stands because of it stays until there is news"]
+    texts = [*(texts if silent else ()), *([_FROZEN] if frozen else ())]
+    return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), "; ".join(texts))
 
 
 def _texts(value: Tree) -> list[str]:

@@ -4,14 +4,13 @@ One cluster that nobody declares any more is removed. Many at once are more like
 more are gone than a budget's `maxRemoved` allows, none of them is removed. They keep the whole of what was derived,
 stay chosen where they were, count in every budget, and the Fleet says which they are.
 
-What lets them go: fewer of them, the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`, the trailer
-`Muster-Allow-Removal: <how many, or all>` of a commit since the last run, or an Approval, of those that it names, where
-`Fleet.spec.approval` has removals proposed. Decided before all else, because what is held
-back is in the fleet for every stage.
+What lets them go: fewer of them; the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`; the trailer
+`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.missed.allowed`); or an Approval
+that names them, where `Fleet.spec.approval` has removals proposed. Decided before all else, because what is held back
+is in the fleet for every stage.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -34,13 +33,14 @@ from muster.policy.overrides import override_of
 EFFECT: Final = "removal"
 TRAILER: Final = "Muster-Allow-Removal"
 
-_ALLOWANCE = re.compile(r"(?:(\d{1,9})|all|yes)\b.*", re.IGNORECASE | re.DOTALL)
 _MOST_NAMED = 10
+_MOST_HINTED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """The clusters that are to be removed, and how many there are with them; without those that are approved, which go.
+    """The clusters that are to be removed, and how many there are with them; without those that a commit or an Approval
+    lets go.
 
     `budget` is the one that holds all of them back; None: they go. `waits` says of each that is proposed since when.
     """
@@ -71,7 +71,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
     approvals = Approvals.of(fleet)
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, EFFECT, now))}
-    gone = tuple(id_ for id_ in gone if id_ not in waits or not waits[id_].approved)
+    gone = tuple(id_ for id_ in gone if id_ not in fleet.allowed and not (id_ in waits and waits[id_].approved))
     # Newcomers count: what stands on the next run must be judged as it was on this one.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0)
@@ -82,8 +82,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     if override is not None and override.covers(now):
         return none
     limits = sorted(((budget.removable(total), budget) for budget in _asked(fleet, now)), key=lambda one: one[0])
-    granted = _granted(fleet.allowances)
-    if not limits or granted is None or len(gone) <= limits[0][0] + granted:
+    if not limits or len(gone) <= limits[0][0]:
         return none
     return Removals(gone, total, limits[0][1], limits[0][0], waits)
 
@@ -102,17 +101,6 @@ def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
     for budget in [budget for budget in budgets if not budget.selector.requirements] or budgets:
         if budget.override is None or not budget.override.covers(now):
             yield budget
-
-
-def _granted(allowances: Iterable[str]) -> int | None:
-    """How many removals the commits since the last run allow together; None for all of them."""
-    total = 0
-    for text in allowances:
-        match = _ALLOWANCE.fullmatch(text)
-        if match and match[1] is None:
-            return None
-        total += int(match[1]) if match else 0
-    return total
 
 
 def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
@@ -142,12 +130,20 @@ def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
         yield finding(
             "MUS420",
             f"{named}{more} stay: {found.text}",
-            hint=f"restore their files; to remove them, let the commit say `{TRAILER}: {len(found.gone)}` in its last "
-            "paragraph (another one may, afterwards), or annotate the Fleet with muster.dev/allow-disruption",
+            hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
+            f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
         )
-    for text in fleet.allowances if found.gone else ():
-        if not _ALLOWANCE.fullmatch(text):
-            yield finding("MUS421", f"{TRAILER}: {text!r} lets nothing through", hint="give a number, or `all`")
+    for text in fleet.idle_allowances if found.budget is not None else ():
+        yield finding(
+            "MUS421",
+            f"{TRAILER}: {text!r} names no cluster that its commit removes, and allows nothing",
+            hint="name the clusters, separated by commas, in the commit that removes them",
+        )
+
+
+def _names(gone: Sequence[ObjectId]) -> str:
+    """The names as a commit has to say them; so many that nobody would type them are not listed."""
+    return ", ".join(id_.name for id_ in gone) if len(gone) <= _MOST_HINTED else "<the names, separated by commas>"
 
 
 def held_removals(view: View) -> list[Held]:

@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.decide.context import Context
-from muster.fleet.approvals import CERTIFICATE, DECIDED, WORDS, is_approved, is_denied, issued, request_digest, word_of
+from muster.fleet.approvals import (
+    CERTIFICATE,
+    DECIDED,
+    VOUCHED,
+    WORDS,
+    is_approved,
+    is_denied,
+    issued,
+    lineage,
+    request_digest,
+    word_of,
+)
 from muster.fleet.faults import each
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
@@ -26,7 +37,7 @@ _WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the 
 _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
 
 
-def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember of every request that somebody has decided which one it was, and keep its certificate."""
 
     def bound(obj: Object) -> Iterator[Decision]:
@@ -42,6 +53,9 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | 
         if certificate and approved:
             entry["signed"] = request_digest(obj)
             yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
+        if entry and (vouchers := lineage(obj, view.previous, context.identities)):
+            entry.setdefault("request", request_digest(obj))
+            entry[VOUCHED] = vouchers
         if entry:
             yield Decision(obj.id, DECIDED, entry, _BECAUSE)
         if (entry or view.decisions(obj.id)) and (cluster := cluster_of(obj)):

@@ -29,13 +29,12 @@ from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.times import earliest
 from muster.policy.conditions import ConditionPolicy
 from muster.policy.scopes import Scopes
-from muster.policy.staleness import expiry
 
 _SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has run out, whatever its file says")
 SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", _SILENCE)
-_KEPT: Final = Because("kept", OF_ITSELF, "the cluster's file has an error, and its agent says nothing new")
+_KEPT: Final = Because("kept", OF_ITSELF, "what declares the cluster cannot be read, and nothing else changes this")
 #: What a policy says that looks at the lease.
-_LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\.stale\b")
+_LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\bsilent\b|\.stale\b")
 
 
 def kept_clusters(view: View, context: Context) -> Iterator[Object]:
@@ -49,10 +48,11 @@ def kept_clusters(view: View, context: Context) -> Iterator[Object]:
     for id_ in sorted(view.previous):
         kept = id_ in view.broken or (view.unidentified and id_ not in view.objects)
         if kind_of(id_) in CLUSTERS and kept and id_ not in context.faulty and id_.name not in context.unheard:
-            yield _known(view, id_)
+            yield known_cluster(view, id_)
 
 
-def _known(view: View, id_: ObjectId) -> Object:
+def known_cluster(view: View, id_: ObjectId) -> Object:
+    """A cluster, with as much of it as is known."""
     obj = view.objects.get(id_) or Object(id_, kind_of(id_).body({"name": id_.name}), ())
     return replace(obj, body={**obj.body, "spec": obj.spec})
 
@@ -70,8 +70,8 @@ def _conditions(
     view = scopes.view
     base = scopes.base(obj)
     reported, standing = view.reported(obj.id), view.conditions_before(obj.id)
-    until = expiry(obj, scopes.leases.get(obj.id.name), scopes.grace_seconds(obj.id.name))
-    expired = until is not None and now >= until
+    until = scopes.expiry(obj)
+    expired = scopes.silent(obj.id.name, obj.kind) or (until is not None and now >= until)
     for policy in policies:
         before = standing.get(policy.type)
         if before is None or obj.kind not in policy.target.kinds or not policy.target.selects(obj):

@@ -10,7 +10,7 @@ Taints that people commit are theirs: a policy cannot take those off.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from muster.decide.allowance import EVERYTHING, Allowance
@@ -46,7 +46,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 def would_disrupt(view: View, obj: Object, asked: Iterable[Latching]) -> bool:
     """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
     cluster = _Cluster.of(view, obj)
-    for _ in cluster.act(asked, EVERYTHING):
+    for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
         pass
     return any(key[1] in DISRUPTIVE for key in cluster.latched)
 
@@ -74,12 +74,11 @@ class _Cluster:
 
     def act(self, asked: Iterable[Latching], allowed: Allowance) -> Iterator[Held]:
         """Let the policies act in order, and yield what is held."""
-        frozen = allowed.freezes(self.view, self.obj.id)
         for one in asked:
             if one.adds:
                 yield from self._add(one.policy, allowed)
-            if one.removes and not frozen:
-                self._remove(one.policy)
+            if one.removes:
+                self._remove(one.policy, allowed)
 
     def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
         """The policy's taints as they are told apart on this cluster, each with its value."""
@@ -106,13 +105,15 @@ class _Cluster:
             self.added[key] = value
             self.removed.pop(key, None)
 
-    def _remove(self, policy: ClusterTaintPolicy) -> None:
+    def _remove(self, policy: ClusterTaintPolicy, allowed: Allowance) -> None:
         own = taints_by_key(self.obj.kind, self.obj.body)
-        for key, _ in self._taints(policy):
-            if key not in own and self._stands(key):
-                self.latched.pop(key, None)
-                self.added.pop(key, None)
-                self.removed[key] = policy.id.name
+        going = [key for key, _ in self._taints(policy) if key not in own and self._stands(key)]
+        if not going or allowed.freezes(self.view, self.obj.id):
+            return
+        for key in going:
+            self.latched.pop(key, None)
+            self.added.pop(key, None)
+            self.removed[key] = policy.id.name
 
     def decisions(self, now: datetime) -> Iterator[Decision]:
         """What follows."""
@@ -120,7 +121,9 @@ class _Cluster:
             if self._decided(key):
                 yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))
         for key, name in sorted(self.latched.items()):
-            yield Decision(self.obj.id, ("spec", "taints", key), self._taint(key, now), _because(name))
+            taint = self._taint(key, now)
+            put = "" if key in self.added else f"it was put there at {taint['timeAdded']}, and nothing has taken it off"
+            yield Decision(self.obj.id, ("spec", "taints", key), taint, _because(name, put))
         if self.latched:
             entries = [{**taint_fields(key), "policy": name} for key, name in sorted(self.latched.items())]
             yield Decision(self.obj.id, LATCHED, entries, _LATCHED)
@@ -134,5 +137,5 @@ class _Cluster:
         return {"timeAdded": format_time(now), **({"value": value} if value else {})}
 
 
-def _because(policy: str) -> Because:
-    return Because(str(id_ := CLUSTER_TAINT_POLICY.id(policy)), (Input(("spec",), id_),))
+def _because(policy: str, text: str = "") -> Because:
+    return Because(str(id_ := CLUSTER_TAINT_POLICY.id(policy)), (Input(("spec",), id_),), text)

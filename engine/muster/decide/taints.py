@@ -104,10 +104,12 @@ class _Taints:
             yield held or decision
             if decision.value is not None:
                 wanted.add(decision.path[2])
-        frozen = _GOING if self.obj.deleting else _FROZEN if allowed.freezes(self.view, self.obj.id) else None
-        if frozen is not None:
-            of_policies = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints}
-            for key in sorted(self.before.keys() & of_policies - wanted):
+        left = self.before.keys() - wanted
+        of_policies = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints} if left else ()
+        going = sorted(left.intersection(of_policies))
+        if going and (self.obj.deleting or allowed.freezes(self.view, self.obj.id)):
+            frozen = _GOING if self.obj.deleting else _FROZEN
+            for key in going:
                 yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), frozen)
 
     def kept(self, decided: set[Path]) -> Iterator[Decision]:

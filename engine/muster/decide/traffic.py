@@ -86,7 +86,9 @@ def _because(shared: Shared, blocked: set[str]) -> Because:
     ids = [kind.id(name) for name in sorted(blocked) for kind in CLUSTERS]
     decisions = [decision for id_ in ids if (decision := shared.decisions(id_).get(ACTIONS)) is not None]
     rules = sorted({decision.because.rule for decision in decisions})
-    inputs = dict.fromkeys(found for decision in decisions for found in decision.because.inputs)
+    inputs = dict.fromkeys(
+        Input(path, of or decision.object) for decision in decisions for path, of in decision.because.inputs
+    )
     return Because(", ".join(rules) or "traffic", tuple(inputs) or OF_ITSELF)
 
 

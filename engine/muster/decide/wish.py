@@ -42,12 +42,14 @@ class Acting:
 
     `standing`: the actions of the last run that Remedies could still ask for, whatever the conditions say now.
     `doubtful`: the types of the conditions of which nothing new is known and that alone keep a Remedy standing.
+    `at_once`: the actions of Remedies that wait for no condition. A person asks for them, so budgets do not hold them.
     """
 
     pairs: "frozenset[Pair]" = frozenset()
     grounds: "Mapping[str, Ground]" = field(default_factory=dict)
     standing: "frozenset[Pair]" = frozenset()
     doubtful: frozenset[str] = frozenset()
+    at_once: frozenset[str] = frozenset()
     horizon: datetime | None = None
 
 

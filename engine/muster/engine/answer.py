@@ -22,7 +22,7 @@ from muster.model.finding import Finding
 from muster.model.tree import Tree
 
 #: Findings that say something of many objects at once.
-_OF_MANY: Final = frozenset(("MUS262",))
+_OF_MANY: Final = frozenset(("MUS262", "MUS133"))  # what an agent said may be readable again with no ref moving
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Answer:
 
     `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
     the run as a whole; both None where nothing can be. `looked_at` says how much was looked at. `rest`: the
-    neighbourhoods in whose place they come, where that is not the state.
+    neighbourhoods in whose place they come, where that is not the state. `unkept`: why nothing can be kept.
     """
 
     settled: Settled
@@ -40,6 +40,7 @@ class Answer:
     gone: frozenset[int] | None
     looked_at: str
     rest: Provisional | None = None
+    unkept: str = ""
 
     def remember(self, state: State) -> None:
         """Keep it. What cannot be kept is forgotten."""
@@ -49,7 +50,7 @@ class Answer:
             elif self.facts is not None and self.kept is not None:
                 state.replace(self.facts, self.kept.homes, self.gone)
             elif self.gone is None:
-                state.drop()
+                state.drop(self.unkept)
         except sqlite3.Error:
             return
 
@@ -57,8 +58,12 @@ class Answer:
 def of_whole(question: Question, settled: Settled, why: str) -> Answer:
     """The answer that looked at the whole fleet, and why it did."""
     run = settled.last
-    if run.context is None or not settled.rested or beyond_record(run.fleet, settled.findings):
-        return Answer(settled, None, None, None, f"the whole fleet: {why}")
+    unkept = beyond_record(run.fleet, settled.findings)
+    if run.context is None or not settled.rested:
+        unkept = "not all came to rest, or muster failed in deciding it"
+    if unkept:
+        told = f"nothing is kept of the last run: {unkept}"
+        return Answer(settled, None, None, None, f"the whole fleet: {why}", unkept=told)
     there = settled.first.fleet.parts
     kept = keep(
         run.fleet,
@@ -97,14 +102,12 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
 
 def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
     """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing."""
-    from muster.decide.removals import EFFECT
-
     if fleet.slipped or fleet.unidentified or fleet.whole_at:
         return "a file is not whole"
-    if fleet.unheard - fleet.withheld or fleet.departed:
-        return "not every agent's cluster is declared and heard"
-    if any(held.effect == EFFECT for held in fleet.held):
-        return "a removal is held, which any commit may let go"
+    if fleet.idle_allowances or fleet.allowed:
+        return "commits since the last run say what may be removed"
+    if fleet.unheard - fleet.withheld:
+        return "not every agent could be heard"
     if looks_further(fleet):
         return "an admission policy of the fleet's own speaks of more than objects by themselves"
     if any(found.code in _OF_MANY or is_fault(found) for found in findings):

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from muster.engine.facts import Fact
 from muster.model.ids import ObjectId
-from muster.model.kinds import kind_of
 
 #: What subject lines call objects of a kind.
 NOUNS = {
@@ -16,6 +15,41 @@ NOUNS = {
     "ClusterDeployment": "pool cluster",
     "ClusterClaim": "claim",
 }
+
+
+#: How subject lines count objects to which this comes, and those from which it goes, where nothing louder is to tell.
+_QUIET = {
+    "taint": ("tainted", "untainted"),
+    "held": ("held back", "no longer held back"),
+    "agent ref": ("heard through a branch", "no longer heard through a branch"),
+    "report": ("reported", "no longer reported"),
+    "clusters": ("with other clusters", "with other clusters"),
+    "remedy": ("with another cause", "with another cause"),
+    "label": ("relabelled", "relabelled"),
+    "annotation": ("annotated", "annotated"),
+    "cluster": ("with other clusters", "with other clusters"),
+}
+#: What subject lines call objects of which nothing louder is told.
+_QUIET_NOUNS = {
+    "ManagedClusterSet": "cluster set",
+    "ManagedClusterSetBinding": "set binding",
+    "ManagedClusterAddOn": "add-on",
+    "MultiClusterIngress": "ingress",
+    "ClusterPool": "pool",
+    "Lease": "lease",
+    "Fleet": "fleet",
+    "CertificateSigningRequest": "certificate request",
+}
+
+
+def _short(type_: str) -> str:
+    """A condition's type as people speak of it."""
+    return type_.removeprefix("ManagedClusterCondition").rpartition("/")[2]
+
+
+def _last(path: str) -> str:
+    """The last step of a field's path, as people speak of it."""
+    return path.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +99,42 @@ class Change:
         return self.now.word if self.now.anew or self.was else ""
 
     @property
+    def quiet_word(self) -> str:
+        """How a subject line counts an object of which there is nothing louder to tell; empty for bookkeeping."""
+        fact, gone = self.fact, self.now is None
+        match fact.sort:
+            case "note":
+                return ""
+            case "condition" if self._reason_only:
+                return f"{_short(fact.name)} because of {fact.note}"
+            case "condition" | "pending":
+                pending = "pending " if fact.sort == "pending" else ""
+                return f"{'no longer ' if gone else ''}{pending}{_short(fact.name)} {fact.text}"
+            case "edited":
+                return "edited"
+            case "field":
+                what = "with another" if self.was and self.now else "without" if gone else "with"
+                return f"{what} {_last(fact.name)}"
+            case "":
+                return "gone" if gone else "new"
+            case "generation":
+                return "with a new spec"
+            case "set":
+                return f"in set {fact.text}" if not gone else "in no set"
+            case "bucket" | "power state" if not gone:
+                return fact.text
+            case "claim":
+                return "ended"
+            case sort if sort in _QUIET:
+                comes, goes = _QUIET[sort]
+                return goes if gone else comes
+            case _:
+                return f"{'without' if gone else 'with'} {fact.label} {'' if gone else fact.text}".strip()
+
+    @property
     def noun(self) -> str:
         """What a subject line counts."""
-        return self.fact.counted or NOUNS.get(self.object.kind, kind_of(self.object).name)
+        return self.fact.counted or NOUNS.get(self.object.kind) or _QUIET_NOUNS.get(self.object.kind, self.object.kind)
 
     @property
     def _reason_only(self) -> bool:

@@ -3,16 +3,18 @@
 Compares the derived part of each object as the last run left it with the one that this run decided.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from muster.decide.sets import CLUSTER_SET
 from muster.engine.change import NOUNS, Change
-from muster.engine.facts import DETAILS, Fact, facts_of
+from muster.engine.edits import field_changes
+from muster.engine.facts import UNTOLD, Fact, facts_of
 from muster.engine.placed import placement_changes
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.model.ids import ObjectId
-from muster.model.kinds import PLACEMENT_DECISION
+from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, PLACEMENT_DECISION
 from muster.model.tree import Tree
 
 
@@ -26,26 +28,43 @@ def changes(fleet: Fleet) -> list[Change]:
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:
-            own = object_changes(id_, before, after, partial(source_of, fleet, id_))
-            found.extend(c for c in own if c.now != DETAILS or id_ not in told)
+            own = object_changes(id_, before, after, partial(source_of, fleet, id_), set_of(fleet, id_))
+            found.extend(c for c in own if c.fact.sort not in UNTOLD or id_ not in told)
     return sorted(found, key=lambda change: (change.object, change.field))
 
 
-def object_changes(id_: ObjectId, before: Tree, after: Tree, source: Callable[[Fact | None], str]) -> Iterator[Change]:
+def set_of(fleet: Fleet, id_: ObjectId) -> str:
+    """The set that a cluster names itself; empty for none, and for all else."""
+    obj = fleet.objects.get(id_)
+    return str(obj.labels.get(CLUSTER_SET) or "") if obj is not None and obj.kind is MANAGED_CLUSTER else ""
+
+
+def object_changes(
+    id_: ObjectId, before: Tree, after: Tree, source: Callable[[Fact | None], str], own_set: str = ""
+) -> Iterator[Change]:
     """Yield what changed of an object whose derived part was `before` and is `after` (None: there is none).
 
-    `source` gives the rule behind a fact.
+    `source` gives the rule behind a fact; `own_set` is the set that a cluster names itself, where that is known.
     """
     if before is None or after is None:
         yield Change(id_, None if before is None else _there(id_), None if after is None else _there(id_))
     if after is None:
         return
     old, new = facts_of(before), facts_of(after)
+    if before is None:
+        new.pop("set", None)  # where a cluster begins is no news
+    elif "set" in old and "set" not in new and not _is_denied(new):
+        new["set"] = Fact("set", text=own_set or "named by its label")
     differing = sorted(label for label in {*old, *new} if old.get(label) != new.get(label))
     for label in differing:
         yield Change(id_, old.get(label), new.get(label), source(new.get(label) or old.get(label)))
     if before is not None and not differing:
-        yield Change(id_, None, DETAILS)
+        yield from field_changes(id_, before, after)
+
+
+def _is_denied(facts: Mapping[str, Fact]) -> bool:
+    accepted = facts.get(f"condition {ACCEPTED}")
+    return accepted is not None and accepted.text != "True"
 
 
 def _there(id_: ObjectId) -> Fact:
@@ -64,7 +83,9 @@ def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
 
 
 #: Kinds that are bookkeeping: counted only where nothing else is to tell.
-_SILENT = frozenset(("Lease", "ClusterPool", "ClusterDeployment", "ManagedClusterSet", "ManagedClusterSetBinding"))
+_SILENT = frozenset(
+    ("Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ManagedClusterSet", "ManagedClusterSetBinding")
+)
 #: In which order words stand in a subject line; all others between.
 _ORDER = {
     "Unknown": 0,
@@ -88,23 +109,26 @@ _PLURALS = {"remedy": "remedies", "ingress": "ingresses"}
 
 
 def summary(found: Iterable[Change]) -> str:
-    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`; what nobody has a word for is counted."""
+    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`. What is less loud is counted of objects to
+    which nothing louder happened, and bookkeeping never."""
     counted: dict[str, dict[str, set[ObjectId]]] = {}
-    rest: set[ObjectId] = set()
+    rest: list[Change] = []
     for change in found:
         if change.word:
             counted.setdefault(change.word, {}).setdefault(change.noun, set()).add(change.object)
         else:
-            rest.add(change.object)
+            rest.append(change)
     told = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
+    quiet = [change for change in rest if change.object not in told and change.quiet_word]
+    for change in quiet:
+        if not told or change.object.kind not in _SILENT:
+            counted.setdefault(change.quiet_word, {}).setdefault(change.noun, set()).add(change.object)
     terms = [
         _count(len(by_noun[noun]), noun, word)
         for word, by_noun in sorted(counted.items(), key=lambda item: (_ORDER.get(item[0], 50), item[0]))
         for noun in sorted(by_noun)
     ]
-    if others := {id_ for id_ in rest - told if not (terms and id_.kind in _SILENT)}:
-        terms.append(_count(len(others), "object", "updated"))
-    return ", ".join(terms) if terms else "nothing changed"
+    return ", ".join(terms) or ("no transitions" if rest else "nothing changed")
 
 
 def _count(number: int, noun: str, word: str) -> str:

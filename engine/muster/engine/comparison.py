@@ -11,8 +11,10 @@ from functools import partial
 
 from muster.check.waivers import marked, told
 from muster.engine.change import Change
-from muster.engine.changes import object_changes, source_of
+from muster.engine.changes import object_changes, set_of, source_of
 from muster.engine.derivation import Derivation, derivation_of
+from muster.engine.edits import edited
+from muster.engine.facts import UNTOLD
 from muster.engine.placed import chosen, joined, left
 from muster.engine.settled import Settled
 from muster.fleet.fleet import Fleet
@@ -27,11 +29,11 @@ from muster.model.tree import Tree
 class Comparison:
     """What a branch changes.
 
-    `removed` and `added` are objects by what people and agents declare. `changes` tell of each object how it would be
-    derived, before by what the branch left and now by the branch; `differing` counts the objects of which anything
-    does. `sizes` are the clusters of each Placement that gains or loses any, before and now. `held` is what a budget
-    would hold back because of the branch, and `released` what it would no longer. `found` are the findings that are new
-    and `mended` those that are gone.
+    `removed` and `added` are objects by what people and agents declare. `changes` tell what people edit of each object,
+    and how it would be derived, before by what the branch left and now by the branch; `differing` counts the objects
+    of which anything is. `sizes` are the clusters of each Placement that gains or loses any, before and now. `held` is
+    what a budget would hold back because of the branch, and `released` what it would no longer. `found` are the
+    findings that are new and `mended` those that are gone.
     """
 
     changes: Sequence[Change]
@@ -62,10 +64,15 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     found = [
         change
         for id_ in differing if not PLACEMENT_DECISION.has(id_)
-        for change in object_changes(id_, was.get(id_), now.get(id_), partial(source_of, head.last.fleet, id_))
-        if not (id_ in told and change.field == "details")
+        for change in object_changes(
+            id_, was.get(id_), now.get(id_), partial(source_of, head.last.fleet, id_), set_of(head.first.fleet, id_)
+        )
+        if not (id_ in told and change.fact.sort in UNTOLD)
     ]  # fmt: skip
     before, after = _declared(base, head, paths)
+    edits = list(edited(base.first.fleet, head.first.fleet, _in_files(base, head, paths)))
+    names = {(change.object, change.field) for change in edits}
+    found = [*edits, *(change for change in found if (change.object, change.field) not in names)]
     old, new = _held(base), _held(head)
     return Comparison(
         sorted([*moved, *found], key=lambda change: (change.object, change.field)),
@@ -120,13 +127,18 @@ def _placed(
     return moved, sizes
 
 
+def _in_files(base: Settled, head: Settled, paths: Collection[str]) -> set[ObjectId]:
+    """The objects of which any of these files has a part."""
+    names = set(paths)
+    return {part.id for one in (base, head) for part in one.first.fleet.parts if part.source.path in names}
+
+
 def _declared(base: Settled, head: Settled, paths: Collection[str]) -> tuple[set[ObjectId], set[ObjectId]]:
     """The objects that are declared in either, as far as the files that differ may tell them apart."""
     fleets = base.first.fleet, head.first.fleet
     before, after = (set(fleet.objects) for fleet in fleets)
     if any(fleet.partial for fleet in fleets):
-        names = set(paths)
-        there = {part.id for fleet in fleets for part in fleet.parts if part.source.path in names}
+        there = _in_files(base, head, paths)
         return before & there, after & there
     return before, after
 

@@ -114,7 +114,7 @@ class DecidedPart(Part[Question]):
         if changed := allowance.changed(self.facts["holds"]):
             concerned = {
                 name for name, summary in self.summaries.items()
-                if any(allowance.concerned(run.fleet, id_, changed) for id_ in summary.pressed)
+                if any(allowance.concerned(run.fleet, id_, changed) for id_ in summary.asked)
             }  # fmt: skip
             if concerned:
                 self.chosen |= self.state.of_names(concerned)
@@ -123,7 +123,7 @@ class DecidedPart(Part[Question]):
 
     def _cut_off(self, kept: Kept) -> bool:
         """Whether the rest of the fleet sees nothing new of what was looked at."""
-        then = {name: home.digest for name, home in self.known.items()}
+        then = {home.name: home.digest for home in self.known.values()}
         return {home.name: home.digest for home in kept.homes} == then and not any(
             home.shared or home.troubled for home in kept.homes
         )

@@ -14,11 +14,14 @@ from muster.model.tree import Tree
 @dataclass(frozen=True, slots=True)
 class Read:
     """An input that decided: what it is called, its value in a few words (empty where it is no single value), and where
-    it stands; None where it stands in no file."""
+    it stands; None where it stands in no file. `since` is the last transition of a condition; `until` the first instant
+    at which time alone changes what this run decided of it."""
 
     label: str
     value: str
     place: Place | None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

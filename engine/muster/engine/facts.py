@@ -9,7 +9,10 @@ from itertools import chain
 from typing import Final
 
 from muster.decide.approval import HELD_BY
+from muster.decide.sets import CLUSTER_SET
 from muster.decide.taint_keys import taint_key, taint_text
+from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
+from muster.fleet.sets import members_told
 from muster.model.groups import grouped
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -41,8 +44,8 @@ class Fact:
         return f"{self.sort} {self.name}".rstrip()
 
 
-#: What plans and messages call an object of which no fact tells what has changed.
-DETAILS: Final = Fact("details", text="changed")
+#: Facts of objects of which no other fact tells what has changed: a field, and a note that muster keeps for itself.
+UNTOLD: Final = frozenset(("field", "note"))
 
 _READY: Final = {"True": "ready", "False": "not ready"}
 _AVAILABLE: Final = {"True": "available", "False": "unavailable"}
@@ -87,6 +90,26 @@ def _taints(body: Tree) -> Iterator[Fact]:
 def _generation(body: Tree) -> Iterator[Fact]:
     if (value := dig(body, "metadata", "generation")) is not None:
         yield Fact("generation", text=str(value))
+
+
+def _set(body: Tree) -> Iterator[Fact]:
+    """The set that a cluster is in as long as it names none."""
+    if dig(body, "kind") == MANAGED_CLUSTER.name and (name := mapping_at(body, "metadata", "labels").get(CLUSTER_SET)):
+        yield Fact("set", text=str(name))
+
+
+def _lease(body: Tree) -> Iterator[Fact]:
+    """How long a lease lasts, where it is not the default."""
+    if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := standing_seconds(body)) != DEFAULT_SECONDS:
+        yield Fact("lease duration", text=f"{seconds}s")
+
+
+def _members(body: Tree) -> Iterator[Fact]:
+    """How many clusters a set selects."""
+    if dig(body, "kind") == "ManagedClusterSet":
+        for condition in mappings_at(body, "status", "conditions"):
+            if condition.get("type") == "ClusterSetEmpty":
+                yield Fact("clusters", text=str(members_told(condition.get("message"))), word="resized", anew=False)
 
 
 def _remedies(body: Tree) -> Iterator[Fact]:
@@ -169,5 +192,5 @@ def _why_broken(body: Tree) -> str:
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
     _report, _conditions, _taints, _remedies, _blocks, _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
-    _generation,
+    _generation, _set, _members, _lease,
 )  # fmt: skip

@@ -66,7 +66,8 @@ CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, A
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What stands of a neighbourhood: objects that others may read, and what was `decided` of each; the effects that
-    are held on them, and the clusters on which a disruptive effect is asked for, held or not.
+    are held on them, the clusters on which a disruptive effect is asked for, held or not, and those that `asked` what
+    budgets allow.
 
     Of a large fleet there are as many as it has clusters at once, nearly all of one object: hence no mappings.
     """
@@ -75,6 +76,7 @@ class Summary:
     decided: tuple[Mapping[Path, Decision], ...]
     held: tuple[Held, ...]
     disrupted: frozenset[ObjectId]
+    asked: frozenset[ObjectId]
 
     def decisions(self) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
         """What was decided, by object."""
@@ -82,8 +84,9 @@ class Summary:
 
     @property
     def pressed(self) -> frozenset[ObjectId]:
-        """What of it depends on what budgets allow."""
-        return self.disrupted.union(held.object for held in self.held) if self.held else self.disrupted
+        """What of it budgets count, or hold."""
+        held = (held.object for held in self.held)
+        return self.disrupted.union(self.asked, held) if self.held or self.asked else self.disrupted
 
 
 def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summary]]:
@@ -100,8 +103,8 @@ def _summary(tree: Tree) -> Summary:
         id_ = ObjectId(intern(group), intern(kind), namespace, name)
         objects.append(Object(id_, get_body(body), ()))
         decided.append(get_decisions(id_, decisions))
-    disrupted = frozenset(ObjectId(*fields) for fields in tree["disrupted"]) or _NONE
-    return Summary(tuple(objects), tuple(decided), tuple(get_held(tree["held"])), disrupted)
+    disrupted, asked = (frozenset(ObjectId(*id_) for id_ in tree[name]) or _NONE for name in ("disrupted", "asked"))
+    return Summary(tuple(objects), tuple(decided), tuple(get_held(tree["held"])), disrupted, asked)
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()
@@ -250,6 +253,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
         "disrupted": sorted(map(list, context.disrupted & ids)) if context else [],
+        "asked": sorted(map(list, context.allowance.asked & ids)) if context else [],
     })  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(

@@ -58,7 +58,7 @@ class Part(Generic[A]):
     chosen: frozenset[int]
     reach: Reach
     edited: bool = False
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[int, Known] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
     refs: "tuple[AgentRef, ...]" = ()
     standing: frozenset[ObjectId] = frozenset()
@@ -82,7 +82,7 @@ class Part(Generic[A]):
             more = state.sharing(self.chosen)
             if self.reach is Reach.NEAR:
                 there, _ = state.of_files(file.path for file in state.context() if not file.ref)
-                more |= {home.id for home in state.kept(there).values() if not home.shared}
+                more |= {id_ for id_, home in state.kept(there).items() if not home.shared}
             if more <= self.chosen:
                 break
             self.chosen |= more
@@ -159,14 +159,18 @@ class Part(Generic[A]):
     def loose(self) -> tuple[Finding, ...]:
         """What was found of no neighbourhood at the last run, in files that are not looked at."""
         found = get_findings(self.facts["loose"])
-        read = {f"{ref.short}:" for ref in self.refs}
         return tuple(
             one for one in found
             if (one.file or self.reach is Reach.NEAR)
             and one.file not in self.touched.labels
             and one.file not in self.paths
-            and not any(one.file.startswith(label) for label in read)
+            and one.file.partition(":")[0] not in self._read_refs
         )  # fmt: skip
+
+    @cached_property
+    def _read_refs(self) -> frozenset[str]:
+        """The agents' refs that are looked at. What is wrong with one as a whole is said of its short name."""
+        return frozenset(ref.short for ref in self.refs)
 
     @cached_property
     def others(self) -> tuple[Finding, ...]:
@@ -194,6 +198,7 @@ class Part(Generic[A]):
                 or one.code == AGENTS_WITHHELD
                 or one.code in OF_FAILURES
                 or (":" in one.file and one.file not in read)
+                or one.file in self._read_refs
             )  # fmt: skip
         yield from self.others
 

@@ -35,7 +35,7 @@ def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
     decision = fleet.decisions(id_).get(left_path(name))
     reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
-    return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="changed", sentence=sentence), rule)
+    return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="rescheduled", sentence=sentence), rule)
 
 
 def joined(id_: ObjectId, name: str) -> Change:
@@ -56,7 +56,7 @@ def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozens
 
 
 def _chosen(name: str, sentence: str = "") -> Fact:
-    return Fact("cluster", name, "chosen", word="changed", sentence=sentence)
+    return Fact("cluster", name, "chosen", word="rescheduled", sentence=sentence)
 
 
 def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:

@@ -125,9 +125,9 @@ def _due(run: Run) -> bool:
 
 
 def _looks_back(fleet: Fleet) -> bool:
-    """Whether a policy of the fleet's own reads `previous`: then what it decides may depend on what it decided."""
-    own = fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY)
-    return any("previous" in str(obj.spec) for obj in own)
+    """Whether a policy of the fleet's own reads what an earlier run decided: `previous`, or `silent` and `stale`."""
+    own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY))
+    return any(name in spec for spec in own for name in ("previous", "silent", "stale"))
 
 
 def _key(files: Files) -> frozenset[tuple[str, str | None]]:

@@ -24,7 +24,7 @@ from muster.engine.changes import changes
 from muster.engine.checking import is_fleet_broken
 from muster.engine.collector import without_collection
 from muster.engine.evaluate import NOBODY, decide
-from muster.engine.homes import CONTEXT, keep
+from muster.engine.homes import CONTEXT, Kept, keep
 from muster.engine.overlay import Overlay
 from muster.engine.question import WholeNeeded
 from muster.engine.run import Run
@@ -35,6 +35,7 @@ from muster.fleet.beyond import Beyond
 from muster.fleet.builtin import PREFIX
 from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import hear
+from muster.fleet.neighbourhoods import homes
 from muster.model.decision import Pulse
 from muster.model.finding import Finding
 from muster.model.groups import grouped
@@ -100,6 +101,7 @@ class Shard:
     files: tuple[Piece, ...]
     present: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
+    retired: frozenset[str] = frozenset()
     identities: Mapping[str, Identity] | None = None
     published: Memory = field(default_factory=dict)
 
@@ -191,6 +193,10 @@ class _Deciding:
         files = {path: text for path, text in first.files.items() if path not in context}
         if files and self.common.twice:
             last = self._run(files)
+            assert first.context is not None
+            assert last.context is not None
+            # What the first pass was allowed is not asked for again; whether it was right to, is still to be seen.
+            last.context.allowance.asked.update(first.context.allowance.asked)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
         findings = Settled(first, last, files, [], rested=True).findings
@@ -231,15 +237,16 @@ class _Deciding:
         kept = keep(
             last.fleet, last.context, last.now, found, written=(), there=first.fleet.parts, failed=last.failures
         )
+        of = _homes_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}
         doubtful = set[str]()
-        for id_, name in kept.of.items():
+        for id_, name in of.items():
             ids.setdefault(name, []).append(number_of(id_))
             if is_cluster(id_) and (id_ not in last.fleet.objects or id_.name not in self.shard.names):
                 doubtful.add(name)  # it is removed, which many at once may not be; or its agents are others' to hear
-        told = _by_home(changes(first.fleet), kept.of)
-        pulses = _by_home(last.fleet.pulses, kept.of)
-        homes, written = [], set[str]()
+        told = _by_home(changes(first.fleet), of)
+        pulses = _by_home(last.fleet.pulses, of)
+        locals_, written = [], set[str]()
         for home in kept.homes:
             lies_in = {file.path for file in home.files if not file.ref}
             own = {path: files[path] for path in lies_in & files.keys()}
@@ -248,13 +255,13 @@ class _Deciding:
             written.update(own)
             sent = pulses.get(home.name, ())
             due = self._due(last, home, sent, kept.of) if sent else home.due
-            homes.append(
+            locals_.append(
                 Local(
                     replace(home, due=due), (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
                     own, told.get(home.name, ()), sent, home.name in doubtful,
                 )
             )  # fmt: skip
-        return Answered(tuple(homes), kept.loose, odd | (files.keys() - written))
+        return Answered(tuple(locals_), kept.loose, odd | (files.keys() - written))
 
     def _due(self, run: Run, home: Home, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]) -> int | None:
         """When anything of a neighbourhood changes, once its pulses have gone out."""
@@ -263,6 +270,15 @@ class _Deciding:
         settled = None if home.settled is None else datetime.fromtimestamp(home.settled, UTC)
         found = earliest(*then, *wakes, settled)
         return None if found is None else int(found.timestamp())
+
+
+def _homes_of_both(first: Run, last: Run, kept: Kept) -> Mapping[ObjectId, str]:
+    """Where each object belongs, those among them that went in the first pass and that the last does not know."""
+    if first is last:
+        return kept.of
+    names = {name: home.name for home in kept.homes for name in home.names}
+    before = homes(first.fleet.looked_at()).of
+    return {**{id_: names.get(home, home) for id_, home in before.items()}, **kept.of}
 
 
 _T = TypeVar("_T", Change, Pulse)
@@ -304,8 +320,9 @@ class Values(Snapshot):
         self.commit = shard.common.commit
         common = shard.common
         self.agents = Agents(
-            shard.present, common.asked, shard.gone, withheld=common.withheld, identities=shard.identities
-        )
+            shard.present, common.asked, shard.gone, withheld=common.withheld, identities=shard.identities,
+            retired=shard.retired,
+        )  # fmt: skip
 
     @cached_property
     def past(self) -> "_Unasked":

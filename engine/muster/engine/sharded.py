@@ -148,7 +148,7 @@ class _Sharded:
     def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
         for answer in self.objects.read(oids):
             if isinstance(answer, UnreadableError):
-                raise WholeNeeded("the repository has lost something")
+                raise WholeNeeded("git cannot read a file")  # whoever decides the whole fleet says which
             yield answer.content
 
     def _pieces(self, listed: Sequence[Listed]) -> tuple[Piece, ...]:
@@ -162,7 +162,8 @@ class _Sharded:
         memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
         return Shard(
             self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
-            agents.present.intersection(names), agents.gone.intersection(names), behind, memory,
+            agents.present.intersection(names), agents.gone.intersection(names),
+            agents.retired.intersection(names), behind, memory,
         )  # fmt: skip
 
     # -- deciding the shards
@@ -246,7 +247,7 @@ class _Rest(DecidedPart):
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
         """What others may read of what the shards have decided, by neighbourhood."""
-        chosen = self.state.kept(self.chosen).keys()
+        chosen = {home.name for home in self.state.kept(self.chosen).values()}
         return {name: summary for name, summary in self.read_before.items() if name not in chosen}
 
     def beyond(self, fleet: Fleet) -> Beyond:

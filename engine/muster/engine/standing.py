@@ -11,12 +11,14 @@ What people changed is not decided here: the next run finds it, since what is ke
 commit that speaks to runs (`Muster-Allow-Removal`) has to be read by one, and stays what the next one looks for.
 """
 
+import sqlite3
 from typing import TYPE_CHECKING
 
 from muster.engine.decided import DecidedPart
 from muster.engine.homes import Kept, read_summaries
 from muster.engine.part import Reach
-from muster.engine.question import Question, Touched, data_of
+from muster.engine.question import Question, Touched, WholeNeeded, data_of
+from muster.fleet.faults import fell_back
 from muster.gitio.between import speaks_to_runs, touched_between
 from muster.gitio.errors import RepositoryError
 from muster.gitio.repository import is_ancestor
@@ -43,7 +45,10 @@ def stands_at(question: Question, found: "Answer", state: "State | None", commit
         return not paths or (state is not None and _apart(question, found, state, commit, paths))
     except RepositoryError:
         raise
-    except Exception:  # noqa: BLE001 - WholeNeeded, or whatever is wrong with a part: it is decided anew
+    except (WholeNeeded, sqlite3.Error):
+        return False
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a part, it is decided anew
+        fell_back("looking at what was committed meanwhile", error)
         return False
 
 
@@ -80,7 +85,7 @@ class _Meanwhile(DecidedPart):
             return super()._cut_off(kept)
         summaries = read_summaries((home.name, home.summary) for home in kept.homes)
         return (
-            {home.name for home in kept.homes} == self.known.keys()
+            {home.name for home in kept.homes} == {home.name for home in self.known.values()}
             and not any(home.shared or home.troubled for home in kept.homes)
             and not any(summary.pressed for _, summary in summaries)
         )

@@ -105,7 +105,7 @@ class Home:
 class Known:
     """What is asked of a neighbourhood before anything is decided."""
 
-    id: int
+    name: str
     shared: bool
     troubled: bool
     digest: str
@@ -154,6 +154,12 @@ class State:
             if rows.get("version") == text_of(self._version)
             else None
         )
+
+    @property
+    def missing(self) -> str:
+        """Why nothing is kept of the last run."""
+        there = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone()
+        return (self.fact("dropped") if there else None) or "nothing is kept of an earlier run of this version"
 
     def fact(self, name: str) -> Tree:
         """One of them."""
@@ -267,14 +273,14 @@ class State:
         self._choose(homes)
         yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
 
-    def kept(self, homes: Iterable[int]) -> dict[str, "Known"]:
-        """What is known of some neighbourhoods, by name."""
+    def kept(self, homes: Iterable[int]) -> dict[int, "Known"]:
+        """What is known of some neighbourhoods. While a fleet is in shards, several may go by one name."""
         self._choose(homes)
         rows = self._db.execute(
             "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
         )
         return {
-            name: Known(id_, bool(shared), bool(troubled), digest, tree_of(totals))
+            id_: Known(name, bool(shared), bool(troubled), digest, tree_of(totals))
             for id_, name, shared, troubled, digest, totals in rows
         }
 
@@ -327,10 +333,11 @@ class State:
                 self._db.execute("ROLLBACK")
             raise
 
-    def drop(self) -> None:
-        """Forget everything."""
+    def drop(self, why: str = "") -> None:
+        """Forget everything but why nothing can be kept."""
         self._db.execute("BEGIN IMMEDIATE")
         self._begin()
+        self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (text_of(why),))
         self._db.execute("COMMIT")
 
     def _begin(self) -> None:

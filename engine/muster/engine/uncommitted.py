@@ -23,6 +23,7 @@ from muster.engine.question import MOST, WholeNeeded, changed, digest, tips_of
 from muster.engine.records import put_findings
 from muster.engine.state import Home, State
 from muster.fleet.assemble import assemble
+from muster.fleet.faults import fell_back
 from muster.fleet.hearing import proposed
 from muster.gitio.besidederived import staged_snapshot
 from muster.gitio.changes import PathChange
@@ -84,10 +85,10 @@ def check_uncommitted(asked: Uncommitted, state: State | None, files: Collection
         try:
             with without_collection():
                 return _part(asked, state, files)
-        except (WholeNeeded, RepositoryError):
+        except (WholeNeeded, RepositoryError, sqlite3.Error):
             pass
-        except Exception:  # noqa: BLE001, S110 - whatever is wrong with a part, the whole is checked by itself
-            pass
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a part, the whole is checked by itself
+            fell_back("checking a part of the fleet", error)
     fleet = _whole(asked, state)
     return fleet, len(fleet.objects)
 

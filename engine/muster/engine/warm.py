@@ -8,6 +8,7 @@ not whole, history was rewritten or muster itself is another, the whole fleet is
 byte for byte: that holds this together, and it is tested.
 """
 
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -18,6 +19,7 @@ from muster.engine.progress import Step, doing
 from muster.engine.question import PoliciesEdited, Question, WholeNeeded, touched
 from muster.engine.records import get_findings, get_held
 from muster.engine.state import State
+from muster.fleet.faults import fell_back
 from muster.gitio.errors import RepositoryError
 from muster.model.tree import Tree
 
@@ -60,7 +62,10 @@ def answer_from(question: Question, state: State, wanted: Wanted) -> "Answer":
             return _from(question, state, wanted)
     except (WholeNeeded, RepositoryError):
         raise
+    except sqlite3.Error as error:
+        raise WholeNeeded(f"what is kept cannot be read: {error}") from error
     except Exception as error:
+        fell_back("deciding a part of the fleet", error)
         raise WholeNeeded(f"{type(error).__name__}: {error}") from error
 
 
@@ -84,6 +89,7 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
         except RepositoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
+            fell_back("deciding in shards", error)
             why = f"{why}; {type(error).__name__}: {error}"
     with question.snapshot() as snapshot:
         files = Unread(snapshot, {}, unread) if unread else snapshot
@@ -96,7 +102,7 @@ def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
     doing(Step.COMPARING)
     facts = state.facts()
     if facts is None:
-        raise WholeNeeded("nothing is kept of an earlier run of this version")
+        raise WholeNeeded(state.missing)
     moved = touched(question, state, facts)
     named = state.of_names(wanted.names)
     if wanted.names and not named:

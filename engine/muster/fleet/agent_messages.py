@@ -34,6 +34,13 @@ def unread_of_agent(found: Finding) -> Finding:
     return _not_sent(found, "agents")
 
 
+def words_lost(ref: str, why: str) -> Finding:
+    """An agent's ref of which the repository has lost something."""
+    message = f"git cannot read what the agent said ({why}): what was derived stands until the lease runs out"
+    hint = "let the agent beat once more, or get the object back: git fsck --full lists what is damaged"
+    return finding("MUS133", message, Place(ref), hint=hint)
+
+
 def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
     """A report that says what another part says already."""
     elsewhere = f" at {first}" if first else ""
@@ -122,17 +129,18 @@ def agents_withheld(withheld: Withheld) -> Finding:
     return finding(AGENTS_WITHHELD, message + kept, hint=hint)
 
 
-def not_received(id_: ObjectId, doubted: Identity) -> Finding:
+def not_received(id_: ObjectId, doubted: Identity, *, heard: bool) -> Finding:
     """A cluster whose agent's last word does not count, because it is not known to be the agent's."""
-    before = "what it said before counts until its lease runs out" if doubted.user else "nothing of it counts"
+    before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"
     hint = "let its agent run with --identity, and accept its request for a certificate if it has none"
     return finding("MUS513", message, hint=hint, object_=id_)
 
 
-def agent_gone(id_: ObjectId, *, declared: bool) -> Finding:
-    """A cluster that spoke through a ref, which is gone from where agents push."""
-    follows = "its silence counts" if declared else "nothing else declares it"
-    message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref is gone: {follows}"
+def agent_gone(id_: ObjectId, *, declared: bool, there: bool) -> Finding:
+    """A cluster that spoke through a ref, which is gone from where agents push, or is `there` and says nothing."""
+    follows = "what it said before counts until its lease runs out" + ("" if declared else "; nothing else declares it")
+    what = "holds nothing that counts now" if there else "is gone"
+    message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {what}: {follows}"
     hint = "start its agent again, or remove the cluster's files if it has left the fleet"
     return finding(AGENT_GONE, message, hint=hint, object_=id_)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from muster.fleet import agent_messages as messages
 from muster.fleet.agent_fields import cut
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
-from muster.model.agentref import cluster_of, is_unsigned
+from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
@@ -48,7 +48,6 @@ def admitted(parts: Iterable[Part], identities: Mapping[str, Identity] | None = 
         if not part.source.ref and "spec" in part.body:
             declared[part.id].append(part.body)
     named = _named(everything)
-    signed = {part.id for part in everything if part.source.ref and not is_unsigned(part.source.ref)}
     found = Admitted()
     for part in everything:
         if not part.source.ref:
@@ -59,10 +58,7 @@ def admitted(parts: Iterable[Part], identities: Mapping[str, Identity] | None = 
             found.findings.append(messages.refused_agent_part(part, reason))
             continue
         if identities is not None:
-            aside = is_unsigned(part.source.ref)
-            if aside and (kind_of(part.id) is not CSR or part.id in signed):
-                continue
-            user = "" if aside else identities.get(cluster, _STRANGER).user
+            user = identities.get(cluster, _STRANGER).user
             stranger = part if user else _of_stranger(part)
             if stranger is None:
                 continue  # that it does not count is said once for all of the ref

@@ -13,7 +13,9 @@ digest of the request that was signed. It stands for as long as that very reques
 person's word `Denied`), replaced by another content or taken away by its agent, it ends.
 """
 
-from collections.abc import Mapping
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from muster.fleet.acceptance import is_accepted
@@ -23,15 +25,18 @@ from muster.fleet.places import finding_at
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
-from muster.model.source import Part
+from muster.model.snapshot import Identity
+from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which,
-#: `signed` the one of which the certificate was made; `denied` tells the agent, which sees no files of people's, that
+#: `signed` the one of which the certificate was made; `vouchedBy` the requests whose keys vouched for it, the nearest
+#: first; `denied` tells the agent, which sees no files of people's, that
 #: a person's word is no.
 DECIDED = ("status", "muster", "decided")
 #: The certificate, PEM in base64.
 CERTIFICATE = ("status", "certificate")
+VOUCHED = "vouchedBy"
 WORDS = ("Approved", "Denied")
 #: On what a person says of a request: the digest of the request that is meant.
 MEANT = "muster.dev/request-digest"
@@ -97,6 +102,40 @@ def issued(obj: Object, before: Tree) -> str:
     return derived if isinstance(derived, str) and dig(before, *DECIDED, "signed") == request_digest(obj) else ""
 
 
+def lineage(obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, Identity] | None) -> list[str]:
+    """The requests whose keys vouched for a request, the nearest first: that of the certificate with which it was sent,
+    and those that vouched for that one. It is found when the request is first seen, and remembered.
+
+    Where agents need not sign, every certificate of the cluster may have been used to ask for a renewal.
+    """
+    before, cluster = previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
+    known = dig(before, *DECIDED, VOUCHED)
+    if isinstance(known, list) and dig(before, *DECIDED, "request") == request_digest(obj):
+        return [name for name in known if isinstance(name, str)]
+    if not any(part.source.ref for part in obj.parts):
+        return []
+    behind = None if identities is None else identities.get(cluster, Identity())
+    renews = isinstance(obj.spec.get("username"), str) if behind is None else bool(behind.certificate)
+    found = dict[str, None]()
+    for id_, body in sorted(previous.items()) if renews else ():
+        if id_ == obj.id or not CSR.has(id_) or not (text := dig(body, *CERTIFICATE)):
+            continue
+        whose = mapping_at(body, "metadata", "labels").get(CLUSTER_NAME)
+        if whose == cluster and (behind is None or _digest(text) == behind.certificate):
+            further = dig(body, *DECIDED, VOUCHED)
+            found |= dict.fromkeys((id_.name, *(further if isinstance(further, list) else ())))
+    found.pop(obj.id.name, None)
+    return list(found)
+
+
+def _digest(certificate: Tree) -> str:
+    """A digest of a certificate's text, as `Identity.certificate` has it."""
+    try:
+        return hashlib.sha256(base64.b64decode(str(certificate), validate=True)).hexdigest()
+    except ValueError:
+        return ""
+
+
 def is_denied(conditions: Mapping[str, Tree]) -> bool:
     """Whether a request with these conditions is denied."""
     return bool(dig(conditions.get("Denied"), "status") == "True")
@@ -109,12 +148,17 @@ def is_approved(conditions: Mapping[str, Tree]) -> bool:
 
 
 def with_bound_decisions(
-    objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
-) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:
+    objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], parts: Iterable[Part],
+    identities: Mapping[str, Identity] | None,
+) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:  # fmt: skip
     """Return the objects without the words that do not count, the derived parts without the decisions that were made of
-    another content, and what people have to know of it."""
+    another content, and what people have to know of it.
+
+    A person's no to a request, in one of the `parts`, is a no to all those for which its key vouched, for good.
+    """
     kept, known = dict(objects), dict(previous)
     findings: list[Finding] = []
+    refused = {id_.name for id_ in denied_by_people(parts) if id_ in objects or id_ in previous}
     for id_, obj in objects.items():
         if not CSR.has(id_):
             continue
@@ -123,6 +167,11 @@ def with_bound_decisions(
             known[id_] = _without_conditions(before, WORDS)
         word = word_of(obj, before)
         if word is None:
+            vouchers = lineage(obj, previous, identities)
+            said = mapping_at(before, *DECIDED)
+            ended = said.get("request") == digest and "denied" in said and "word" not in said
+            if vouchers and (ended or not refused.isdisjoint(vouchers)):
+                kept[id_] = _with_denial(obj)
             continue
         cluster = str(obj.labels.get(CLUSTER_NAME, ""))
         if word.request != digest:
@@ -140,6 +189,21 @@ def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
     obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
     accepted = obj is not None and is_accepted(obj)
     return not accepted and ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
+
+
+def denied_by_people(parts: Iterable[Part]) -> frozenset[ObjectId]:
+    """The requests that people deny, whether they are there or not."""
+    people = (part for part in parts if part.layer is Layer.INPUT and CSR.has(part.id) and not part.source.ref)
+    return frozenset(part.id for part in people if is_denied(by_type(mappings_at(part.body, "status", "conditions"))))
+
+
+def _with_denial(obj: Object) -> Object:
+    """A request as if people had denied it."""
+    message = "A request that vouched for it was denied."
+    said = {"type": "Denied", "status": "True", "reason": "VoucherDenied", "message": message}
+    body = _without_conditions({"status": {}, **obj.body}, WORDS)
+    conditions = [*mappings_at(body, "status", "conditions"), said]
+    return replace(obj, body={**body, "status": {**body["status"], "conditions": conditions}})
 
 
 def _says(obj: Object, type_: str) -> bool:

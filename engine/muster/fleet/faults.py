@@ -4,12 +4,16 @@ Whatever is asked of many objects is asked through `each`: the one boundary at w
 object that it was about counts as broken, so it keeps its last derived state; all others are decided as if it were not
 there. The finding says what to send us: the sort of the exception and where in our code it arose. Never its text or any
 value: those may hold what a fleet keeps to itself.
+
+Where a shorter way of deciding fails, the longer one is taken, and nothing shows it: `fell_back` tells those who
+listen.
 """
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 import muster
 from muster.model.finding import Finding
@@ -20,9 +24,18 @@ from muster.model.source import Part, Place, SourceFile
 #: A fault about one object, and one that is about no single object.
 OF_OBJECT, OF_STAGE = "MUS490", "MUS491"
 CODES = frozenset((OF_OBJECT, OF_STAGE))
+#: A built-in policy that failed: it costs its condition or taint, and the object is decided all the same.
+OF_POLICY = "MUS402"
+#: All that says that muster is wrong.
+OURS = CODES | {OF_POLICY}
 _HOME = f"{Path(__file__).resolve().parents[1]}/"
 _MOST_FRAMES = 3
 _REPORT = "Please report this line: there is nothing of your fleet in it but the name of the object."
+
+#: Is told what muster failed in, and the exception.
+Listener: TypeAlias = Callable[[str, Exception], None]
+#: Of the whole process: pages and agents have threads of their own.
+_LISTENERS: Final[list[Listener]] = []
 
 _T = TypeVar("_T")
 _D = TypeVar("_D", bound="Decidable")
@@ -83,9 +96,37 @@ def of_file(source: SourceFile, error: Exception) -> Finding:
     return finding(OF_STAGE, text, Place(source.label), hint=_REPORT)
 
 
+def fell_back(doing: str, error: Exception) -> None:
+    """Tell that muster failed in `doing` and takes a longer way instead. Tests listen, and raise the exception."""
+    for listener in tuple(_LISTENERS):
+        listener(doing, error)
+
+
+@contextmanager
+def fallbacks_told_to(listener: Listener) -> Iterator[None]:
+    """Tell a listener, too, while the block runs."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+
+
 def is_fault(found: Finding) -> bool:
     """Whether a finding says that muster itself is wrong."""
     return found.code in CODES
+
+
+def of_policies(count: int, first: str, target: ObjectId) -> Finding:
+    """The finding that built-in policies failed: how many, where the first one did, and for which object."""
+    what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
+    message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {muster.__version__})"
+    return finding(OF_POLICY, message, hint=_REPORT)
+
+
+def is_ours(found: Finding) -> bool:
+    """Whether a finding says that muster is wrong, be it in a built-in policy."""
+    return found.code in OURS
 
 
 def told(error: BaseException) -> str:

@@ -12,8 +12,8 @@ from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.reading import Reading, Suspect
 from muster.model.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
-from muster.model.snapshot import Skipped, Snapshot
-from muster.model.source import Layer, SourceFile
+from muster.model.snapshot import LOST, Skipped, Snapshot
+from muster.model.source import Layer, LostFileError, SourceFile
 from muster.yamlio.problem import Loaded
 from muster.yamlio.shapes import SHAPES
 
@@ -37,10 +37,19 @@ def read(snapshot: Snapshot) -> Reading:
                 _read_agents_file(reading, source)
             else:
                 read_file(reading, source, layer_of(source))
+        except LostFileError:
+            raise
+        except OSError as error:
+            if not source.ref:
+                raise
+            reading.lost.setdefault(source.ref, f"{source.path}: {error}")
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.of_file(source, error))
             reading.doubt(source)
     for skipped in snapshot.skipped:
+        if skipped.reason == LOST:
+            reading.lost.setdefault(skipped.ref, skipped.detail)
+            continue
         if _is_damaged_derived(skipped):
             reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
             reading.findings.append(derived_messages.skipped_derived(skipped))
@@ -50,6 +59,9 @@ def read(snapshot: Snapshot) -> Reading:
         # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
         if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
             reading.unclear[skipped.path] = ""
+    if reading.lost:  # half of what an agent said is not what it said
+        reading.parts = [part for part in reading.parts if part.source.ref not in reading.lost]
+        reading.findings.extend(agent_messages.words_lost(ref, why) for ref, why in sorted(reading.lost.items()))
     return reading
 
 
@@ -63,7 +75,8 @@ def _read_agents_file(reading: Reading, source: SourceFile) -> None:
 
 def _is_damaged_derived(skipped: Skipped) -> bool:
     """Whether a path that was left out is one at which muster writes: then it is written anew, or goes."""
-    named = skipped.reason not in ("not-utf8-path", "control-characters")  # else the path is only what can be shown
+    # A path that is only what can be shown, and one that is never written, cannot be muster's own.
+    named = skipped.reason not in ("not-utf8-path", "control-characters", "dotgit")
     return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
 
 

@@ -34,7 +34,8 @@ class Fleet(View):
     which file, None where nobody knows.
     `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
     refs could not be looked at (`muster.fleet.hearing`), of which nobody waits for those that are `withheld`.
-    `identities`: who is behind what is read of each, None where nobody asks.
+    `identities`: who is behind what is read of each, None where nobody asks. `lost`: the clusters of whose agents
+    nothing is received any more.
     `beyond`: what stands of it, where only a part is decided.
     `published`: the pulses that went out before, the one thing that is not in the snapshot.
     """
@@ -43,7 +44,8 @@ class Fleet(View):
     builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
     undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
     departed: Mapping[str, Object | None] = field(default_factory=dict)
-    allowances: tuple[str, ...] = ()  # what the commits since the last run allow to be removed, in their own words
+    allowed: frozenset[ObjectId] = frozenset()  # clusters whose removal is allowed by the commit that removes them
+    idle_allowances: tuple[str, ...] = ()  # what commits allow that names no cluster which they remove
     parts: Sequence[Part] = ()  # all that was read, also what counts for nothing
     slipped: bool = False  # whether a file was not whole, so that more than what it holds depends on it
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
@@ -57,6 +59,7 @@ class Fleet(View):
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
+    lost: frozenset[ObjectId] = frozenset()
     identities: Mapping[str, Identity] | None = None
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()

@@ -7,18 +7,20 @@ is not here is either *gone*, which is silence, or *unheard*, and then nothing i
 
 It is gone where it was looked for and others of its kind were found there: a place that has some of the refs is where
 agents push. Where all are missing at once nobody can tell whether every agent retired or this is not the place.
+
+A ref that is gone is no news of its cluster, and neither is one that holds nothing of its agent's any more: somebody
+deleted or replaced it. Such a cluster is *lost*. What was derived of it stands until its lease has run out
+(`muster.decide.lost`), and its certificates for as long as people let it in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 
 from muster.fleet import agent_messages as messages
 from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
-from muster.fleet.approvals import CERTIFICATE, is_denied
-from muster.fleet.approvals import denied as is_put_out
+from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, denied_by_people
 from muster.fleet.fleet import AnyFleet, Fleet
-from muster.fleet.leases import CLUSTER_NAME, leased_cluster
-from muster.fleet.objects import by_type
+from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
 from muster.model.agentref import cluster_of
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
@@ -27,14 +29,17 @@ from muster.model.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTERS,
     CSR,
+    KARMADA_CLUSTER,
     LEASE,
     MANAGED_CLUSTER,
     NODE_POOL,
     kind_of,
 )
 from muster.model.snapshot import Agents
-from muster.model.tree import mapping_at, mappings_at
+from muster.model.tree import mapping_at
 
+#: That a cluster's agent has said a first word, and that the last one is known to be the agent's.
+JOINED, VERIFIED = "ManagedClusterJoined", "AgentIdentityVerified"
 #: Where a cluster's derived part names the ref that it speaks through.
 AGENT_REF = ("status", "muster", "agentRef")
 
@@ -53,14 +58,18 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     recorded = recorded_agents(fleet)
     present = agents.present | words
     withheld = agents.unknown  # of a part of a fleet, too, all: requests for certificates do not say whose they are
-    missing = recorded - present - _in_files(fleet) - withheld
-    gone = missing if agents.asked and recorded & present else missing & agents.gone
+    elsewhere = _in_files(fleet) | withheld
+    missing = recorded - present - elsewhere
+    gone = missing if agents.asked and recorded & present else missing & (agents.gone | _noticed(fleet))
     unheard = frozenset(missing - gone)
     known = sorted({*fleet.objects, *proposed(fleet)})
+    clusters = {id_.name for id_ in known if kind_of(id_) in CLUSTERS}
+    mute = (recorded & present & clusters) - words - elsewhere - _doubted_names(agents)
+    lost = _lost(fleet, agents, known, gone - agents.retired | mute, elsewhere)
     found = [
-        messages.agent_gone(id_, declared=id_ in fleet.objects)
+        messages.agent_gone(id_, declared=id_ in fleet.objects, there=id_.name in mute)
         for id_ in known
-        if kind_of(id_) in CLUSTERS and id_.name in gone
+        if kind_of(id_) in CLUSTERS and id_.name in gone | mute
     ]
     if unheard:
         found.append(messages.agents_unheard(sorted(unheard)))
@@ -69,15 +78,16 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     unheard |= withheld
     return replace(
         fleet,
-        speaking=frozenset(present & (words | recorded)),
+        speaking=frozenset(present & (words | recorded) - mute),
         unheard=unheard,
         withheld=withheld,
+        lost=lost,
         # Whoever is not here, and is not known to be gone, may still speak.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
         identities=agents.identities,
-        broken=fleet.broken.union(_dependent(fleet, unheard), _certified(fleet, agents)),
+        broken=fleet.broken.union(_dependent(fleet, unheard), _certified(fleet, lost)),
         findings=(*fleet.findings, *found),
     )
 
@@ -87,28 +97,75 @@ def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterabl
     for id_ in known if agents.identities else ():
         doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
         obj = fleet.objects.get(id_)
-        if (
-            doubted is not None
-            and doubted.reason
-            and obj is not None
-            and (obj.kind is not MANAGED_CLUSTER or is_accepted(obj))
-        ):
-            yield messages.not_received(id_, doubted)
+        if doubted is not None and doubted.reason and obj is not None and _is_in(fleet, id_):
+            yield messages.not_received(id_, doubted, heard=_was_heard(fleet, id_))
 
 
-def _certified(fleet: Fleet, agents: Agents) -> Iterable[ObjectId]:
-    """The requests whose certificates stand, of clusters for which a stranger speaks: that he leaves them out, or
-    replaces them, ends no certificate. People's no does."""
-    strangers = {name for name, behind in (agents.identities or {}).items() if not behind.user}
-    if not strangers:
-        return
-    people = (part for part in fleet.parts if CSR.has(part.id) and not part.source.ref)
-    denied = {part.id for part in people if is_denied(by_type(mappings_at(part.body, "status", "conditions")))}
-    for id_ in fleet.previous:
-        if CSR.has(id_) and id_ not in denied and fleet.before(id_, *CERTIFICATE):
-            cluster = mapping_at(fleet.before(id_, "metadata", "labels")).get(CLUSTER_NAME)
-            if cluster in strangers and not is_put_out(fleet.objects, fleet.previous, str(cluster)):
+def _doubted_names(agents: Agents) -> frozenset[str]:
+    """The clusters whose refs hold something that is not known to be their agents' word."""
+    return frozenset(name for name, behind in (agents.identities or {}).items() if not behind.user)
+
+
+def _lost(
+    fleet: Fleet, agents: Agents, known: Iterable[ObjectId], vanished: Set[str], elsewhere: Set[str]
+) -> frozenset[ObjectId]:
+    """The clusters that are in the fleet, whose agents were heard before, and of whom nothing is received any more:
+    the refs of some `vanished`, those of others hold what nobody vouches for."""
+    doubted = _doubted_names(agents) - elsewhere - _revoked(fleet)
+    return frozenset(
+        id_
+        for id_ in known
+        if kind_of(id_) in CLUSTERS
+        and (id_.name in vanished or (id_.name in doubted and _was_heard(fleet, id_)))
+        and _is_in(fleet, id_)
+    )
+
+
+def _is_in(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster is in the fleet: a person's no counts at once."""
+    obj = fleet.objects.get(id_)
+    return obj is None or obj.kind is not MANAGED_CLUSTER or is_accepted(obj)
+
+
+def _was_heard(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether something of a cluster's agent was received before: a stranger's words alone let no cluster join."""
+    before = fleet.conditions_before(id_)
+    verified = before.get(VERIFIED, {}).get("status") == "True"
+    return verified or JOINED in before or (kind_of(id_) is KARMADA_CLUSTER and _awaits(fleet, id_.name))
+
+
+def _awaits(fleet: Fleet, cluster: str) -> bool:
+    return lease_id(cluster) in fleet.previous
+
+
+def _noticed(fleet: Fleet) -> frozenset[str]:
+    """The clusters of which a run has noticed already that they are lost: it awaits their Lease since then."""
+    return frozenset(
+        id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and _awaits(fleet, id_.name)
+        and fleet.before(id_, *AGENT_REF)
+    )  # fmt: skip
+
+
+def _certified(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
+    """The requests whose certificates stand, of clusters of which nothing is received: that somebody leaves them out,
+    replaces them or deletes the ref ends no certificate. People's no does."""
+    names = {id_.name for id_ in lost}
+    denied = denied_by_people(fleet.parts) if names else frozenset()
+    for id_ in fleet.previous if names else ():
+        if CSR.has(id_) and fleet.before(id_, *CERTIFICATE) and _whose(fleet, id_) in names:
+            vouchers = (CSR.id(str(name)) for name in fleet.before(id_, *DECIDED, VOUCHED) or ())
+            if denied.isdisjoint((id_, *vouchers)):
                 yield id_
+
+
+def _revoked(fleet: Fleet) -> frozenset[str]:
+    """The clusters of which people have just revoked a certificate: what its key signed goes with it."""
+    return frozenset(_whose(fleet, id_) for id_ in denied_by_people(fleet.parts) if fleet.before(id_, *CERTIFICATE))
+
+
+def _whose(fleet: Fleet, id_: ObjectId) -> str:
+    """Whose a request for a certificate is, by its derived part."""
+    return str(mapping_at(fleet.before(id_, "metadata", "labels")).get(CLUSTER_NAME, ""))
 
 
 def recorded_agents(fleet: Fleet) -> frozenset[str]:
@@ -146,4 +203,17 @@ def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
         if kind is CLUSTER_DEPLOYMENT and fleet.before(id_, *AGENT_REF):
             whose = id_.name
         if whose in unheard or (kind is CSR and id_ not in fleet.objects):
+            yield id_
+
+
+def of_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[ObjectId]:
+    """The objects that nobody can decide without the words of clusters that are lost."""
+    names = {id_.name for id_ in lost}
+    yield from lost
+    denied = denied_by_people(fleet.parts)
+    for id_ in {*fleet.objects, *fleet.previous}:
+        kind = kind_of(id_)
+        beside = kind in _NEIGHBOURS and id_.namespace in names
+        asked = kind is CSR and id_ not in fleet.objects and id_ not in denied and _whose(fleet, id_) in names
+        if beside or asked:
             yield id_

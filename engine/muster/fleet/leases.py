@@ -34,6 +34,10 @@ GRACE_FACTOR = 5
 #: The policy that says it, as a parameter.
 _AVAILABILITY, _FACTOR = "managed-cluster-available", "graceFactor"
 DEFAULT_SECONDS = 60
+#: No lease lasts longer, for the hub as for its agents: a cluster that is heard of less often is not watched.
+LONGEST_SECONDS = 24 * 3600
+#: Where the last renewal is remembered that came before its lease was made longer.
+RENEWAL = ("status", "muster", "renewal")
 _WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
 
@@ -86,6 +90,12 @@ def renew_time(lease: Tree) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def is_later(sign: str | None, known: str) -> bool:
+    """Whether a sign of life is news, compared with the last one that is known."""
+    instant, before = try_time(sign), try_time(known)
+    return instant is not None and (before is None or instant > before)
+
+
 def grace_factor(fleet: Fleet) -> int:
     """For how many durations of its lease a ManagedCluster may be silent, by the policy in force."""
     policies = (obj for obj in fleet.policies(CONDITION_POLICY) if obj.id.name == _AVAILABILITY)
@@ -112,7 +122,7 @@ class Shortened:
         since = try_time(words[1]) if len(words) == 2 else None
         if since is None or not _WHOLE.fullmatch(words[0]):
             return None
-        return cls(int(words[0]), since, factor)
+        return cls(min(int(words[0]), LONGEST_SECONDS), since, factor)
 
     def known_to(self, lease: Tree) -> bool:
         """Whether a Lease was renewed by an agent that must have known."""
@@ -132,20 +142,47 @@ class Shortened:
         return self.since + LEARNING + timedelta(seconds=self.factor * self.allowed(seconds))
 
 
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A lease was made longer after its renewal at `time`: that renewal lasts for `seconds`, as it did before. The
+    longer duration counts from the next renewal on, so it postpones nothing and revives nobody."""
+
+    time: str
+    seconds: int
+
+    @classmethod
+    def parse(cls, entry: Tree) -> "Renewal | None":
+        """Read what `entry` gives; None for anything else."""
+        time, seconds = dig(entry, "time"), dig(entry, "seconds")
+        if try_time(time) is None or not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 1:
+            return None
+        return cls(str(time), seconds)
+
+    @property
+    def entry(self) -> Tree:
+        """The renewal as the derived part has it."""
+        return {"time": self.time, "seconds": self.seconds}
+
+    def covers(self, lease: Tree) -> bool:
+        """Whether a Lease has not been renewed since."""
+        return not is_later(renew_time(lease), self.time)
+
+
 def own_lease_seconds(cluster: Object) -> int:
-    """How long the lease of a ManagedCluster lasts by its own word: 60 s where that is nothing, or 0."""
+    """How long the lease of a ManagedCluster lasts by its own word: 60 s where that is nothing, or 0; a day at most."""
     value = cluster.spec.get("leaseDurationSeconds")
-    return value if isinstance(value, int) and not isinstance(value, bool) and value else DEFAULT_SECONDS
+    seconds = value if isinstance(value, int) and not isinstance(value, bool) and value else DEFAULT_SECONDS
+    return min(seconds, LONGEST_SECONDS)
 
 
 def standing_seconds(derived: Tree) -> int:
     """How long the lease lasts by a derived part: what agents read, and what stands while the cluster is broken."""
     stretched = dig(derived, *LEASE_SECONDS)
     if isinstance(stretched, int) and not isinstance(stretched, bool):
-        return stretched
+        return min(stretched, LONGEST_SECONDS)
     own = mapping_at(derived, "metadata", "annotations").get(DURATION)
     try:
-        return int(own) if isinstance(own, str) else DEFAULT_SECONDS
+        return min(int(own), LONGEST_SECONDS) if isinstance(own, str) else DEFAULT_SECONDS
     except ValueError:
         return DEFAULT_SECONDS
 
@@ -153,15 +190,21 @@ def standing_seconds(derived: Tree) -> int:
 def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int = GRACE_FACTOR) -> int:
     """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word.
 
-    With a Lease, how long that one lasts: longer where its agent cannot know yet that leases have become shorter;
-    `factor` is the fleet's `grace_factor`.
+    With a Lease, how long that one lasts: not as long if it was renewed before leases became longer, and longer if its
+    agent cannot know yet that they have become shorter; `factor` is the fleet's `grace_factor`.
     Where the cluster is broken, all is as the last run had it.
     """
     if cluster.id in view.broken:
-        seconds = standing_seconds(view.previous.get(cluster.id))
+        before = view.previous.get(cluster.id)
+        seconds, entry = standing_seconds(before), dig(before, *RENEWAL)
     else:
-        value = view.now(cluster.id, *LEASE_SECONDS)
+        value, entry = view.now(cluster.id, *LEASE_SECONDS), view.now(cluster.id, *RENEWAL)
         seconds = value if isinstance(value, int) else own_lease_seconds(cluster)
+    if lease is None:
+        return seconds
+    renewal = Renewal.parse(entry)
+    if renewal is not None and renewal.covers(lease):
+        seconds = min(seconds, renewal.seconds)
     annotations = view.now(cluster.id, "metadata", "annotations")
-    shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor) if lease is not None else None
+    shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor)
     return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds

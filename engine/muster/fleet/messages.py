@@ -35,7 +35,7 @@ _PROBLEM_CODES = {
 }
 _SKIPPED_CODES = {
     "symlink": "MUS020", "too-large": "MUS022", "no-cluster": "MUS121", "misplaced": "MUS121", "dated-ahead": "MUS122",
-    "over-limit": "MUS131", "not-given": "MUS132",
+    "over-limit": "MUS131", "not-given": "MUS132", "too-many-unknown": "MUS137", "too-many-refused": "MUS137",
 }  # fmt: skip
 _AGENTS_HINT = (
     "an agent's branch is agents/<cluster>, with one cluster's name in lower case; rename or delete the branch"
@@ -45,6 +45,10 @@ SKIPPED_TEXTS = {
     "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
     "not-utf8-path": ("the path is not UTF-8 and was skipped", "rename the file"),
     "control-characters": ("the path has control characters in it and was skipped", "rename the file"),
+    "dotgit": (
+        "the path has a name in it that some file systems take for .git, and was skipped",
+        "rename the file or the folder: git servers that check what is pushed refuse it",
+    ),
     "conflict": ("the file has a merge conflict that is not resolved", "resolve it and stage the file"),
     "submodule": ("submodules are not read", "name it in .musterignore, or commit its files"),
     "not-a-file": ("not a regular file ({detail})", "remove it, or name it in .musterignore"),
@@ -59,6 +63,11 @@ SKIPPED_TEXTS = {
         "the agent's branch holds too much: {detail}",
         "make the agent say less, or let agents say more: Fleet.spec.agents.maxBytes and maxFiles",
     ),
+    "too-many-unknown": (
+        "branches of clusters that no file declares and that are not looked at, because they are too many: {detail}",
+        "see who pushes them and delete them; to let one of them in, commit a file that declares its cluster",
+    ),
+    "too-many-refused": ("further branches of agents that do not count: {detail}", _AGENTS_HINT),
     "dated-ahead": (
         "the newest commit lies in the future by its date, so {detail} speaks for the cluster",
         "look who wrote it; a clock may be wrong",

@@ -35,7 +35,8 @@ class Reading:
     what is known of an object until it is mended; `guesses` are documents that lack a line, and what they may have
     been. `suspects` are the files in which there is anything else than objects of the fleet; `files` are all of
     people's, each with its id. `foreign` are people's objects of kinds that nobody knows. `as_written` are the trees of
-    derived files, by path, that are known to hold the very bytes that muster writes for such a tree.
+    derived files, by path, that are known to hold the very bytes that muster writes for such a tree. `lost` are the
+    agents' refs of which the repository has lost something, each with what.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Reading:
     derived_files: dict[str, str] = field(default_factory=dict)
     as_written: dict[str, Tree] = field(default_factory=dict)
     foreign: list[Foreign] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
 
     @property
     def slipped(self) -> bool:

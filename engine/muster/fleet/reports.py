@@ -104,7 +104,7 @@ def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
 def _remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     found: dict[tuple[ObjectId, str], Accepted] = {}
     for id_ in of_kinds(view.previous, ADAPTER_REPORT):
-        accepted = _read(id_, dig(view.previous[id_], "status", "muster"))
+        accepted = accepted_in(view, id_)
         if accepted is None:
             continue
         key = (accepted.target, str(accepted.spec["adapter"]))
@@ -112,6 +112,11 @@ def _remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
         if rival is None or (rival.generation, rival.time) < (accepted.generation, accepted.time):
             found[key] = accepted
     return found
+
+
+def accepted_in(view: View, holder: ObjectId) -> Accepted | None:
+    """What the last run accepted that an AdapterReport carries; None for nothing."""
+    return _read(holder, dig(view.previous.get(holder), "status", "muster"))
 
 
 def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:

@@ -14,7 +14,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type
 from muster.model.decision import Decision, Held, Path
 from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, Kind
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
 from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
@@ -152,6 +152,14 @@ class View:
                 decided[decision.object] = dict(decided.get(decision.object, {}))
             decided[decision.object][decision.path] = decision  # type: ignore[index]
         return replace(self, decided=decided).sorted_as(self)
+
+    def declared(self, obj: Object) -> Object:
+        """The object with all that is declared of it: muster declares the clusters of pools, and their files are no
+        more than reports."""
+        if not CLUSTER_DEPLOYMENT.has(obj.id) or (derived := self.previous.get(obj.id)) is None:
+            return obj
+        manifest = {name: part for name, part in derived.items() if name != "status"}
+        return replace(obj, body=overlay(obj.body, manifest, obj.kind.list_keys))
 
     def whole(self, id_: ObjectId) -> Tree:
         """The object with this run's decisions laid over its inputs: what upstream's API server would show."""

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from muster.gitio.agentsettings import AgentSettings
 from muster.gitio.entries import LINK, SUBMODULE, describe_link, obstacle_to
-from muster.gitio.errors import UnreadableError
+from muster.gitio.errors import TooLargeError, UnreadableError
 from muster.gitio.objects import BlobSequence, GitObject, Objects
 from muster.gitio.paths import decode, is_data, printable
 from muster.gitio.refusals import Refusal, refusals
@@ -28,7 +28,6 @@ from muster.gitio.trees import raw_entries
 from muster.model.agentref import (
     FROM,
     Mandate,
-    is_unsigned,
     misplaced,
     relay_of,
     relayed,
@@ -37,7 +36,7 @@ from muster.model.agentref import (
     short_name,
     speaks_for,
 )
-from muster.model.snapshot import AgentLimits, Identity, Skipped
+from muster.model.snapshot import LOST, AgentLimits, Identity, Skipped
 from muster.model.source import SourceFile
 
 DEFAULTS: Final = AgentSettings()
@@ -63,7 +62,7 @@ class AgentRef:
     `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
     ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts. `unread` says why it was
     not fetched as it stands at the remote now: `commit` is then what was fetched of it before, empty for nothing.
-    `identity` says who is behind it, where agents have to sign; `commit` is then what is read.
+    `identity` says who is behind it, where agents have to sign.
     """
 
     name: str
@@ -80,12 +79,6 @@ class AgentRef:
         # Worked out once: of ten thousand refs each is asked several times in every look.
         object.__setattr__(self, "cluster", speaks_for(self.name))
         object.__setattr__(self, "short", short_name(self.name))
-
-    @property
-    def may_be_folder(self) -> bool:
-        """Whether `commit` may be a folder in a relay's commit. What was received of an agent may have come so, however
-        its newest word comes."""
-        return bool(relay_of(self.name)) or self.identity is not None or is_unsigned(self.short)
 
 
 def agent_refs(
@@ -192,14 +185,15 @@ def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> It
 
 
 class AgentFiles:
-    """The data files of agent refs. What cannot be read is in `skipped`, complete from the start."""
+    """The data files of agent refs. What cannot be read is in `skipped`, complete from the start. `found` lists all
+    files of the refs that keep within their limits, sorted by ref and path."""
 
     def __init__(self, objects: Objects, refs: Sequence[AgentRef], limits: AgentLimits) -> None:
         """List the trees of `refs`; contents are read later. A ref that holds more than `limits` is left out."""
         self._objects, self._limits = objects, limits
         self._skipped: list[Skipped] = []
-        found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
-        self._chosen = list(self._readable(found))
+        self.found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
+        self._chosen = list(self._readable(self.found))
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -212,7 +206,7 @@ class AgentFiles:
         for index, one in enumerate(self._chosen):
             yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
 
-    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["_Found"]:
+    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["Found"]:
         sound = [ref for ref in refs if ref.commit and not ref.refused]
         for ref in refs:
             if ref.refused:
@@ -221,29 +215,30 @@ class AgentFiles:
                 kept = "; what it held before goes on counting" if ref.commit else ""
                 self._refuse(ref.short, "over-limit", ref.unread + kept)
             elif not ref.commit:
-                self._refuse(ref.short, "unreadable", "git calls the ref broken")
+                self._refuse(ref.short, LOST, "git calls the ref broken")
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
             if isinstance(answer, UnreadableError):
-                self._refuse(ref.short, "unreadable", str(answer))
-            elif answer.kind == "tree" and ref.may_be_folder:
-                yield _Found(ref.short, b"", _TREE, ref.commit)
+                self._refuse(ref.short, _reason(answer), str(answer))
+            elif answer.kind == "tree" and relay_of(ref.name):
+                yield Found(ref.short, b"", _TREE, ref.commit)
             elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
                 self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
             else:
-                yield _Found(ref.short, b"", _TREE, tree[1].decode())
+                yield Found(ref.short, b"", _TREE, tree[1].decode())
 
-    def _walk(self, roots: Iterator["_Found"]) -> list["_Found"]:
+    def _walk(self, roots: Iterator["Found"]) -> list["Found"]:
         """Return everything below `roots` but directories, of the refs that keep within the limits."""
-        level, files = list(roots), list[_Found]()
+        level, files = list(roots), list[Found]()
         entries: Counter[str] = Counter()
         refused: dict[str, tuple[str, str]] = {}
         for _ in range(MAX_DEPTH + 1):
-            below: list[_Found] = []
+            below: list[Found] = []
             for directory, answer in zip(level, self._objects.read([one.oid for one in level]), strict=True):
                 try:
                     children = list(_parse_tree(directory, answer))
                 except (UnreadableError, ValueError) as error:
-                    refused[directory.ref] = ("unreadable", f"directory {printable(directory.path) or '/'}: {error}")
+                    where = f"directory {printable(directory.path) or '/'}"
+                    refused[directory.ref] = (_reason(error), f"{where}: {error}")
                     continue
                 entries[directory.ref] += len(children)
                 if entries[directory.ref] > self._limits.max_files:
@@ -257,7 +252,7 @@ class AgentFiles:
             self._refuse(ref, *reason)
         return [one for one in files if one.ref not in refused]
 
-    def _within(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
+    def _within(self, found: Sequence["Found"]) -> Iterator["Found"]:
         """Yield the files, with their sizes, of the refs whose files are not too much together."""
         files = [one for one in found if one.mode != SUBMODULE]
         sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
@@ -265,13 +260,16 @@ class AgentFiles:
         together: Counter[str] = Counter()
         for one in sized:
             together[one.ref] += one.size or 0
+        lost = {one.ref: one for one in sized if one.size is None}
+        for ref, one in lost.items():
+            self._refuse(ref, LOST, f"{printable(one.path)}: object {one.oid}")
         over = {ref: size for ref, size in together.items() if size > self._limits.max_bytes}
         for ref, size in over.items():
             self._refuse(ref, "over-limit", f"{size} bytes, more than {self._limits.max_bytes}")
         elsewhere = (one for one in found if one.mode == SUBMODULE)
-        return (one for one in (*sized, *elsewhere) if one.ref not in over)
+        return (one for one in (*sized, *elsewhere) if one.ref not in over and one.ref not in lost)
 
-    def _readable(self, found: Sequence["_Found"]) -> Iterator["_Found"]:
+    def _readable(self, found: Sequence["Found"]) -> Iterator["Found"]:
         """Yield the data files; report what only looks like one."""
         for one in found:
             if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
@@ -295,7 +293,7 @@ class AgentFiles:
         self._skipped.append(Skipped("", reason, detail, ref))
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
     None where it is not known, or the repository has lost it."""
 
@@ -306,7 +304,12 @@ class _Found(NamedTuple):
     size: int | None = None
 
 
-def _parse_tree(directory: _Found, answer: GitObject | UnreadableError) -> Iterator[_Found]:
+def _reason(error: Exception) -> str:
+    """Why a part of a ref is not read: the repository has lost it, or it never was as it should be."""
+    return LOST if isinstance(error, UnreadableError) and not isinstance(error, TooLargeError) else "unreadable"
+
+
+def _parse_tree(directory: Found, answer: GitObject | UnreadableError) -> Iterator[Found]:
     """Yield the entries of a raw tree."""
     if isinstance(answer, UnreadableError):
         raise answer
@@ -314,7 +317,7 @@ def _parse_tree(directory: _Found, answer: GitObject | UnreadableError) -> Itera
         raise ValueError(f"it is a {answer.kind}, not a tree")
     prefix = directory.path + b"/" if directory.path else b""
     for mode, name, oid in raw_entries(answer.content, len(directory.oid) // 2):
-        yield _Found(directory.ref, prefix + name, mode, oid)
+        yield Found(directory.ref, prefix + name, mode, oid)
 
 
 def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str, int]:

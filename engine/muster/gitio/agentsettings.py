@@ -1,33 +1,22 @@
 """What the Fleet says of agents, read before anything is evaluated: it decides what of their refs is fetched and read.
 
-A quick look at a commit, like `muster.gitio.hearing.recorded_at`: at the Fleet in `fleet.yaml`, and where there is none
-at what the last run remembered of it. A setting that is not of its form counts as not set; that the Fleet has an error
-then is told by its evaluation.
+A setting that is not of its form counts as not set; that the Fleet has an error then is told by its evaluation.
 """
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from muster.gitio.errors import UnreadableError
-from muster.gitio.objects import Objects
-from muster.gitio.paths import MAX_BLOB_BYTES
-from muster.gitio.repository import Repository, blob_at
+from muster.gitio.fleetspec import fleet_spec
+from muster.gitio.repository import Repository
 from muster.model.agentref import FROM, Mandate, remote_of
-from muster.model.kinds import FLEET
-from muster.model.locations import FOLDER
 from muster.model.snapshot import DEFAULT_LIMITS, AgentLimits
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.yamlio.loader import load_documents
+from muster.model.tree import Tree, mapping_at, mappings_at
 
-_FILE: Final = "fleet.yaml"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _NOBODY: Final = Mandate()
 _URL: Final = re.compile(r"[^-\s]\S*")
-_RECORD: Final = ("status", "muster", "settings", "agents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +53,7 @@ class AgentSettings:
 
 def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
     """Return what the Fleet of a revision says of agents."""
-    said = _agents(repository, revision)
+    said = mapping_at(fleet_spec(repository, revision), "agents")
     limits = AgentLimits(
         _positive(said.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
         _positive(said.get("maxFiles"), DEFAULT_LIMITS.max_files),
@@ -93,24 +82,3 @@ def _mandate(entry: Mapping[str, Tree]) -> Mandate:
 
 def _positive(value: Tree, default: int) -> int:
     return value if isinstance(value, int) and value is not True and value > 0 else default
-
-
-def _agents(repository: Repository, revision: str) -> dict[str, Tree]:
-    """`spec.agents` of the Fleet."""
-    said = blob_at(repository, revision, _FILE)  # which is kept, and has been asked for the branch of what is derived
-    for fleet in _fleets([said] if said is not None and len(said) <= MAX_BLOB_BYTES else []):
-        return mapping_at(fleet, "spec", "agents")
-    listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
-    derived = [f"{revision}:{os.fsdecode(path)}" for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
-    with closing(Objects(repository.git)) as objects:
-        answers = list(objects.read(derived))
-    for fleet in _fleets(answer.content for answer in answers if not isinstance(answer, UnreadableError)):
-        return mapping_at(fleet, *_RECORD)
-    return {}
-
-
-def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:
-    for content in contents:
-        for document in load_documents(content, _FILE).documents:
-            if dig(document.body, "kind") == FLEET.name and dig(document.body, "apiVersion") == FLEET.api_version:
-                yield document.body

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.gitio.changes import PathChange, changed_paths
+from muster.gitio.history import ALLOWED
 from muster.gitio.paths import decode
 from muster.gitio.repository import LOG, Repository
 
 #: A merge is what it changes of all of its sides: what these brought, their own commits say.
 _NAMES: Final = ("-c", "-z", "--no-renames", "--name-only", "--format=")
-#: How the trailers begin by which commits say something to the next run, or of the last one.
-_TRAILERS: Final = "^Muster-[A-Za-z-]+:"
 
 
 def touched_between(repository: Repository, old: str, new: str) -> Iterator[PathChange]:
@@ -24,6 +23,8 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
 
 
 def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
-    """Whether any commit after `old`, up to `new`, has a line that looks like a trailer that runs read or write."""
-    asked = ("--max-count=1", "--extended-regexp", f"--grep={_TRAILERS}", "--format=%H", f"{old}..{new}", "--")
+    """Whether any commit after `old`, up to `new`, has a line that looks like a trailer by which people speak to runs.
+
+    What runs say themselves changes derived/, or is the last run's instant."""
+    asked = ("--max-count=1", "--extended-regexp", f"--grep=^{ALLOWED}:", "--format=%H", f"{old}..{new}", "--")
     return bool(repository.git.output(*LOG, *asked).strip())

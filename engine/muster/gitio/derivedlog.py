@@ -5,22 +5,21 @@ A commit that was joined of people's files and a branch of derived ones has the 
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from muster.gitio.apart import derived_of
-from muster.gitio.errors import RepositoryError, explain
-from muster.gitio.lastrun import TRAILER
-from muster.gitio.process import Complaints, reap
+from muster.gitio.enginecommits import EngineCommits
+from muster.gitio.errors import RepositoryError
+from muster.gitio.process import words_of
 from muster.gitio.repository import LOG, Repository, cut_off_at
-from muster.model.times import try_time
 
 _START, _NEXT = b"\x01", b"\x02"
-_FORMAT: Final = "%x02".join(("%x01%H", "%P", "%ct", f"%(trailers:key={TRAILER},valueonly,separator=%x20)", "%s"))
+_FORMAT: Final = "%x02".join(("%x01%H", "%P", "%ct", "%s"))
 _LOG: Final = (*LOG, "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", f"--format={_FORMAT}")
 _LONGEST_SUBJECT: Final = 200
-_CHUNK: Final = 1 << 16
 
 
 class FileChange(NamedTuple):
@@ -80,45 +79,29 @@ def derived_log(repository: Repository, reach: Reach, folders: Iterable[str]) ->
     since = [f"^{reach.end}"] if reach.end else []
     named = [f":(top,literal){folder}" for folder in folders]
     header, files = b"", list[FileChange]()
-    words = _words(repository, (*_LOG, reach.tip, *since, "--", *named))
-    for word in words:
-        text = word.removeprefix(b"\n")
-        if text.startswith(_START):
-            if header:
-                yield _commit(header, files, cut_off)
-            header, files = text[1:], []
-        elif text.startswith(b":"):
-            _, _, old, new, _ = text.split()
-            files.append(FileChange(next(words).decode(errors="surrogateescape"), _oid(old), _oid(new)))
-    if header:
-        yield _commit(header, files, cut_off)
+    words = words_of(repository.git, *_LOG, reach.tip, *since, "--", *named)
+    with closing(EngineCommits(repository, reach.tip)) as engine:
+        for word in words:
+            text = word.removeprefix(b"\n")
+            if text.startswith(_START):
+                if header:
+                    yield _commit(engine, header, files, cut_off)
+                header, files = text[1:], []
+            elif text.startswith(b":"):
+                _, _, old, new, _ = text.split()
+                files.append(FileChange(next(words).decode(errors="surrogateescape"), _oid(old), _oid(new)))
+        if header:
+            yield _commit(engine, header, files, cut_off)
 
 
-def _words(repository: Repository, arguments: tuple[str, ...]) -> Iterator[bytes]:
-    """What git prints, word by word as it comes; it is ended when no more is wanted."""
-    process = repository.git.start(*arguments)
-    complaints, rest, whole = Complaints(process), b"", False
-    try:
-        while chunk := process.stdout.read1(_CHUNK):
-            *words, rest = (rest + chunk).split(b"\0")
-            yield from words
-        yield rest
-        whole = True
-    finally:
-        status = reap(process)
-        said = complaints.wait()
-    if whole and status:
-        raise explain("log", said, status)
-
-
-def _commit(header: bytes, files: list[FileChange], cut_off: frozenset[str]) -> DerivedCommit:
-    commit, parents, seconds, now, subject = header.decode(errors="replace").split(_NEXT.decode(), 4)
-    decided = next((found for text in reversed(now.split()) if (found := try_time(text)) is not None), None)
-    time = decided or _time(commit, seconds)
+def _commit(
+    engine: EngineCommits, header: bytes, files: list[FileChange], cut_off: frozenset[str]
+) -> DerivedCommit:  # fmt: skip
+    commit, parents, seconds, subject = header.decode(errors="replace").split(_NEXT.decode(), 3)
+    own = next(engine.of((commit,)))
+    time = own.now if own is not None else _time(commit, seconds)
     first = not parents or commit in cut_off
-    return DerivedCommit(
-        commit, time.replace(microsecond=0), decided is not None, subject[:_LONGEST_SUBJECT], first, tuple(files)
-    )
+    return DerivedCommit(commit, time, own is not None, subject[:_LONGEST_SUBJECT], first, tuple(files))
 
 
 def _time(commit: str, seconds: str) -> datetime:

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from muster.gitio.authors import CommitAuthors, authors_on_head
 from muster.gitio.closed import closed_git
-from muster.gitio.entries import describe_link, obstacle_to
-from muster.gitio.errors import RepositoryError
+from muster.gitio.entries import describe_link, kept, obstacle_to
+from muster.gitio.errors import LostObjectError, RepositoryError
 from muster.gitio.history import History, history_of
 from muster.gitio.ids import object_id
 from muster.gitio.objects import Objects
@@ -165,10 +165,12 @@ class DirectorySnapshot(Snapshot):
         if oid is None or not is_data(raw):
             return
         (size,) = self._objects.sizes((oid,))
+        if size is None:
+            raise LostObjectError(path, f"object {oid}")
         if (obstacle := obstacle_to(_REGULAR[0], oid, size)) is not None:
             self._skip(path, *obstacle)
         else:
-            yield SourceFile(path, oid, partial(self._objects.blob, oid))
+            yield SourceFile(path, oid, partial(kept, path, partial(self._objects.blob, oid)))
 
     def _directory(self, path: str, full: bytes) -> None:
         """Report a repository inside this one: git lists it, as a submodule or as untracked, but not what is in it."""
@@ -185,7 +187,7 @@ class DirectorySnapshot(Snapshot):
             content = _read_regular(self._root + IGNORE_FILE.encode(), MAX_IGNORE_BYTES)
         except FileNotFoundError:
             oid = self._absent.get(IGNORE_FILE.encode())
-            content = b"" if oid is None else self._objects.blob(oid)
+            content = b"" if oid is None else kept(IGNORE_FILE, partial(self._objects.blob, oid))
         except OSError as error:
             self._skip(IGNORE_FILE, "unreadable", error.strerror or str(error))
             return Ignored()

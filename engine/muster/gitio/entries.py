@@ -2,11 +2,11 @@
 
 import posixpath
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from muster.gitio.errors import UnreadableError
+from muster.gitio.errors import LostObjectError, TooLargeError, UnreadableError
 from muster.gitio.objects import BlobSequence, Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.model.snapshot import Skipped
@@ -37,11 +37,26 @@ class Choice(NamedTuple):
         """Yield what was chosen as files that `objects` reads."""
         blobs = BlobSequence(objects, [oid for _, oid in self.chosen])
         for index, (path, oid) in enumerate(self.chosen):
-            yield SourceFile(path, oid, partial(blobs.read, index))
+            yield SourceFile(path, oid, partial(kept, path, partial(blobs.read, index)))
 
     def ignored_files(self, objects: Objects) -> tuple[SourceFile, ...]:
         """Return what is ignored as files that `objects` reads."""
-        return tuple(SourceFile(path, oid, partial(objects.blob, oid)) for path, oid in self.ignored)
+        return tuple(kept_file(objects, path, oid) for path, oid in self.ignored)
+
+
+def kept_file(objects: Objects, path: str, oid: str) -> SourceFile:
+    """A file of a commit, which the repository has to have."""
+    return SourceFile(path, oid, partial(kept, path, partial(objects.blob, oid)))
+
+
+def kept(path: str, read: Callable[[], bytes]) -> bytes:
+    """Return what `read` gives of a file of a commit. LostObjectError where the repository has lost it."""
+    try:
+        return read()
+    except TooLargeError:
+        raise
+    except UnreadableError as error:
+        raise LostObjectError(path, str(error)) from error
 
 
 def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
@@ -49,13 +64,17 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
 
     What the root's `.musterignore` names is neither. A symbolic link is reported where it could stand for
     data: by its name, because it points at a directory with data in it, or because it points outside.
+    LostObjectError where the repository has lost one that matters.
     """
-    kept = [entry for entry in entries if matters(entry)]
-    ignored, skipped = read_ignored(kept, objects)
+    mattering = [entry for entry in entries if matters(entry)]
+    for entry in mattering:
+        if entry.size is None and entry.mode != SUBMODULE:
+            raise LostObjectError(decode(entry.path)[0], f"object {entry.oid}")
+    ignored, skipped = read_ignored(mattering, objects)
     chosen: list[tuple[str, str]] = []
     links: list[tuple[str, str]] = []
     named: list[tuple[str, str]] = []
-    for entry in kept:
+    for entry in mattering:
         path, fault = decode(entry.path)
         if path in ignored or (entry.path == _IGNORE_PATH and not fault):
             if is_data(entry.path) and not fault and obstacle_to(entry.mode, entry.oid, entry.size) is None:
@@ -105,13 +124,10 @@ def read_ignored(entries: Sequence[Entry], objects: Objects) -> tuple[Ignored, l
     """Return what the root's `.musterignore` among `entries` names, and what is wrong with it."""
     for entry in entries:
         if entry.path == _IGNORE_PATH:
-            if entry.mode in (LINK, SUBMODULE) or entry.size is None or entry.size > MAX_IGNORE_BYTES:
+            if entry.mode in (LINK, SUBMODULE) or (entry.size or 0) > MAX_IGNORE_BYTES:
                 detail = f"not a file of at most {MAX_IGNORE_BYTES} bytes, so it names nothing"
                 return Ignored(), [Skipped(IGNORE_FILE, "unreadable", detail)]
-            try:
-                ignored = Ignored(objects.blob(entry.oid))
-            except UnreadableError as error:
-                return Ignored(), [Skipped(IGNORE_FILE, "unreadable", str(error))]
+            ignored = Ignored(kept(IGNORE_FILE, partial(objects.blob, entry.oid)))
             return ignored, [Skipped(IGNORE_FILE, "unreadable", fault) for fault in ignored.faults]
     return Ignored(), []
 
@@ -121,9 +137,11 @@ def _reported_links(
 ) -> Iterator[Skipped]:
     answers = objects.read([oid for _, oid in links])
     for (path, _), answer in zip(links, answers, strict=True):
-        if isinstance(answer, UnreadableError):
+        if isinstance(answer, TooLargeError):
             yield Skipped(path, "unreadable", str(answer))
             continue
+        if isinstance(answer, UnreadableError):
+            raise LostObjectError(path, str(answer))
         target = printable(answer.content)
         if is_data(path.encode()) or leaves(path, target) or _holds_data(_destination(path, target), chosen):
             yield Skipped(path, "symlink", describe_link(path, target))

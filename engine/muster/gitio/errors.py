@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from muster.model.printable import printable_lines
 from muster.model.secrets import without_secrets
+from muster.model.source import LostFileError
 
 
 class RepositoryError(Exception):
@@ -28,8 +29,24 @@ class LockedError(RepositoryError):
     """Another process is at work on the same files or refs: it may be over in a moment."""
 
 
+class LostObjectError(RepositoryError, LostFileError):
+    """The repository has lost an object of the commit that is evaluated, or of what was derived before. What it held
+    would look deleted, so nothing can be decided."""
+
+    def __init__(self, path: str, detail: str) -> None:
+        super().__init__(
+            f"nothing is decided: git cannot read {path} ({detail})",
+            "this is damage to the repository, not a deletion: git fsck --full lists what is damaged; get the objects "
+            "back from another clone, or clone anew",
+        )
+
+
 class UnreadableError(OSError):
     """The content of one object cannot be had: missing, damaged, or too large. Its siblings may be fine."""
+
+
+class TooLargeError(UnreadableError):
+    """The object is there, and larger than what is read."""
 
 
 @dataclass(frozen=True, slots=True)

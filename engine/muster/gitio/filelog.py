@@ -8,21 +8,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
-from muster.gitio.errors import UnreadableError
-from muster.gitio.history import SOURCE
-from muster.gitio.lastrun import TRAILER
+from muster.gitio.enginecommits import EngineCommit, EngineCommits
+from muster.gitio.entries import kept
 from muster.gitio.objects import Objects
 from muster.gitio.repository import LOG, Repository, cut_off_at
-from muster.model.times import try_time
 
 _START, _NEXT = b"\x01", b"\x02"
 _GONE: Final = b"000000"
-_FORMAT: Final = "%x02".join((
-    "%x01%H", "%at", f"%(trailers:key={TRAILER},valueonly,separator=%x20)",
-    f"%(trailers:key={SOURCE},valueonly,separator=%x20)", "%an", "%s",
-))  # fmt: skip
+_FORMAT: Final = "%x02".join(("%x01%H", "%at", "%an", "%s"))
 _LOG: Final = (*LOG, "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse",
                f"--format={_FORMAT}")  # fmt: skip
 
@@ -47,29 +43,40 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
     named = [f":(top,literal){path}" for path in paths]
     words = iter(repository.git.output(*_LOG, commit, "--", *named).split(b"\0"))
     cut_off = cut_off_at(repository)
-    with closing(Objects(repository.git)) as objects:
-        header, oid = b"", b""
-        for word in words:
-            text = word.removeprefix(b"\n")
-            if text.startswith(_START):
-                if header:
-                    yield _version(objects, header, oid, cut_off)
-                header, oid = text[1:], b""
-            elif text.startswith(b":"):
-                _, mode, _, changed, _ = text.split()
-                next(words)
-                if mode != _GONE:
-                    oid = changed
-        if header:
-            yield _version(objects, header, oid, cut_off)
+    found, oid = list[tuple[list[str], str]](), ""
+    header: list[str] = []
+    for word in words:
+        text = word.removeprefix(b"\n")
+        if text.startswith(_START):
+            if header:
+                found.append((header, oid))
+            header, oid = text[1:].decode(errors="replace").split(_NEXT.decode(), 3), ""
+        elif text.startswith(b":"):
+            _, mode, _, changed, _ = text.split()
+            next(words)
+            if mode != _GONE:
+                oid = changed.decode()
+    if header:
+        found.append((header, oid))
+    with closing(Objects(repository.git)) as objects, closing(EngineCommits(repository, commit)) as engine:
+        own = engine.among([header[0] for header, _ in found])
+        for header, oid in found:
+            yield _version(objects, header, oid, own.get(header[0]), cut_off)
 
 
-def _version(objects: Objects, header: bytes, oid: bytes, cut_off: frozenset[str]) -> Version:
-    commit, seconds, now, source, author, subject = header.decode(errors="replace").split(_NEXT.decode(), 5)
-    decided = next((found for text in reversed(now.split()) if (found := try_time(text)) is not None), None)
-    try:
-        data = objects.blob(oid.decode()) if oid else None
-    except UnreadableError:
-        data = None
-    time = decided or datetime.fromtimestamp(int(seconds), UTC)
-    return Version(commit, author, subject, time.replace(microsecond=0), source.strip(), data, commit in cut_off)
+def files_naming(repository: Repository, commit: str, text: str) -> list[str]:
+    """Return the files of a commit, derived ones aside, that hold a text; none where git cannot tell."""
+    found = repository.git.run(
+        "grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived"
+    )  # fmt: skip
+    names = found.stdout.decode(errors="surrogateescape").split("\0") if not found.status else []
+    return sorted(name.removeprefix(f"{commit}:") for name in names if name and "\n" not in name)
+
+
+def _version(
+    objects: Objects, header: list[str], oid: str, own: EngineCommit | None, cut_off: frozenset[str]
+) -> Version:  # fmt: skip
+    commit, seconds, author, subject = header
+    data = kept(f"a version of {commit[:12]}", partial(objects.blob, oid)) if oid else None
+    time = own.now if own is not None else datetime.fromtimestamp(int(seconds), UTC)
+    return Version(commit, author, subject, time, own.source if own is not None else "", data, commit in cut_off)

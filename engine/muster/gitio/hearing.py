@@ -22,6 +22,7 @@ from muster.gitio.agentsettings import AgentSettings, agent_settings
 from muster.gitio.config import in_order, remotes
 from muster.gitio.errors import RepositoryError
 from muster.gitio.further import Answers, asking
+from muster.gitio.newcomers import bounded
 from muster.gitio.push import LIMIT_SECONDS, tracking
 from muster.gitio.repository import Repository, lines_at
 from muster.model.agentref import FROM, ref_of, remote_of
@@ -84,7 +85,8 @@ def listen(
 
 
 def _identified(repository: Repository, heard: Heard, settings: AgentSettings, revision: str) -> Heard:
-    """What was heard, with who is behind it where that matters."""
+    """What was heard, as far as it is looked at, with who is behind it where that matters."""
+    heard = replace(heard, refs=bounded(repository, heard.refs, partial(recorded_at, repository, revision), revision))
     if not settings.signed:
         return heard
     from muster.gitio.identities import identified

@@ -1,31 +1,36 @@
-"""What git's history says of the last run: the files as it read them and since, and what the commits since then allow.
+"""What git's history says of the last run: the files as it read them and since, and what commits since then allow.
 
-The last run is the newest commit with the trailer `Muster-Source`. Those that came after it and had nothing to commit
-left no trace, but may have read every version of a file that the branch had since. Where a run found a file in which
-something was lost or could not be read, its commit also says, as `Muster-Whole`, at which one every file was whole: a
-slip that is not mended is compared with that one, and what came since, however many runs come after it.
+The last run is the newest of the engine's own commits (`muster.gitio.enginecommits`); the files as it read them are
+those of its `Muster-Source`. Runs that came after it and had nothing to commit left no trace, but may have read every
+version of a file that the branch had since. Where a run found a file in which something was lost or could not be read,
+its commit also says, as `Muster-Whole`, at which commit every file was whole: a slip that is not mended is compared
+with that one, and what came since, however many runs come after it.
+
+What a person's commit allows (`Muster-Allow-Removal`) is no word of the engine's, and counts for what that very commit
+does.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from contextlib import closing
+from functools import cached_property
 from typing import Final
 
-from muster.gitio.entries import Entry, choose
+from muster.gitio.changes import changed_paths
+from muster.gitio.enginecommits import EngineCommit, EngineCommits
+from muster.gitio.entries import Entry, choose, kept_file
 from muster.gitio.errors import RepositoryError
 from muster.gitio.objects import Objects
-from muster.gitio.repository import LOG, Repository, has_derived, is_ancestor, ref_tip
+from muster.gitio.paths import is_data
+from muster.gitio.repository import LOG, Repository, has_commit, has_derived, is_ancestor, ref_tip
 from muster.gitio.trees import list_tree
 from muster.gitio.versions import Versions
+from muster.model.snapshot import Allowance
 from muster.model.source import SourceFile
 
-#: The commit that a run evaluated; the commit at which every file was whole; how many clusters may be removed.
-SOURCE: Final = "Muster-Source"
-WHOLE: Final = "Muster-Whole"
+#: Which clusters the very commit that says so may remove.
 ALLOWED: Final = "Muster-Allow-Removal"
 
 _DERIVED: Final = "derived"
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_COMMITS: Final = 10_000
 
 #: The ids of what was at each path, newest first.
@@ -48,25 +53,41 @@ class History:
 
     @property
     def commit(self) -> str:
-        """The commit of the last run that found every file whole; empty where it is not to be found."""
-        return self._runs[1]
+        """The commit that the last run evaluated that found every file whole; empty where history does not tell."""
+        return self._whole or self._source
 
     @property
     def lingers(self) -> bool:
         """Whether there were runs since that commit, which found files that were not whole."""
-        return self._runs[0] != self._runs[1]
+        return self.commit != self._source
 
     @cached_property
-    def allowances(self) -> tuple[str, ...]:
-        """What the commits since the last run say of removals, oldest first."""
-        last = self._runs[0]
-        since = [f"^{last}"] if last else []
+    def allowances(self) -> tuple[Allowance, ...]:
+        """What commits since the last run allow, the oldest first, each with what it changed."""
+        since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
         listing = self._repository.git.output(
-            *LOG, "--reverse", f"--max-count={_MOST_COMMITS}",
-            f"--format=%(trailers:key={ALLOWED},valueonly,unfold)%x00", self._head, *since, "--",
+            *LOG, "--reverse", f"--max-count={_MOST_COMMITS}", "-z", "--extended-regexp", f"--grep=^{ALLOWED}: ",
+            f"--format=%H%n%P%n%(trailers:key={ALLOWED},valueonly,unfold,separator=%x2C)", self._head, *since, "--",
         )  # fmt: skip
-        told = listing.decode(errors="replace").replace("\0", "\n").splitlines()
-        return tuple(text for line in told if (text := line.strip()))
+        said = (word.split("\n", 2) for word in listing.decode(errors="replace").split("\0") if word)
+        return tuple(self._allowance(commit, parents, text.strip()) for commit, parents, text in said if text.strip())
+
+    def _allowance(self, commit: str, parents: str, text: str) -> Allowance:
+        """What a commit allows: of a merge, what it changes of the branch that it is merged into."""
+        parent = parents.split(" ")[0]
+        if not parent or not has_commit(self._repository.git, parent):
+            return Allowance(text, commit, (), (), ())
+        changes = [one for one in changed_paths(self._repository, parent, commit) if _is_peoples(one.path)]
+        later = Versions(self._repository, self._objects, commit, self._head).of(("",))
+        return Allowance(
+            text, commit,
+            tuple(self._file(one.path, one.old) for one in changes if one.old),
+            tuple(self._file(one.path, one.new) for one in changes if one.new),
+            tuple(self._file(path, oid) for path, oids in sorted(later.items()) for oid in oids),
+        )  # fmt: skip
+
+    def _file(self, path: str, oid: str) -> SourceFile:
+        return kept_file(self._objects, path, oid)
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
         """Return what was read at these paths then and since, newest first; nothing for one at which nothing was."""
@@ -89,30 +110,27 @@ class History:
                 versions = found.setdefault(path, [])
                 for oid in listing[path]:
                     if not versions or versions[-1].oid != oid:
-                        versions.append(SourceFile(path, oid, partial(self._objects.blob, oid)))
+                        versions.append(self._file(path, oid))
         return found
 
     @cached_property
-    def _runs(self) -> tuple[str, str]:
-        """The commit of the last run, and of the last that found every file whole; empty where there is none."""
-        if not self._ran:
-            return "", ""
-        found = self._repository.git.output(
-            *LOG, "--max-count=1", "--extended-regexp", f"--grep=^{SOURCE}: [0-9a-f]{{40,64}}$",
-            f"--format=%H%n%(trailers:key={WHOLE},valueonly)", self._head, "--",
-        ).decode(errors="replace").split()  # fmt: skip
-        if not found:
-            return "", ""
-        last, whole = found[0], found[1] if len(found) > 1 else ""
-        return last, whole if self._is_past(whole) else last
+    def _last(self) -> EngineCommit | None:
+        """The last run; None where history does not tell."""
+        with closing(EngineCommits(self._repository, self._head)) as engine:
+            return engine.last()
 
-    def _is_past(self, commit: str) -> bool:
-        if not _COMMIT.fullmatch(commit):
-            return False
+    @property
+    def _source(self) -> str:
+        return self._last.source if self._last is not None else ""
+
+    @cached_property
+    def _whole(self) -> str:
+        """The commit at which every file was whole, where the last run names one of this history."""
+        whole = self._last.whole if self._last is not None else ""
         try:
-            return is_ancestor(self._repository, commit, self._head)
+            return whole if whole and is_ancestor(self._repository, whole, self._head) else ""
         except RepositoryError:
-            return False  # the history was cut off before it
+            return ""  # the history was cut off before it
 
     @cached_property
     def _ran(self) -> bool:
@@ -137,3 +155,7 @@ class History:
     def _entries(self, commit: str) -> Iterator[Entry]:
         """What people wrote: not what was derived from it."""
         return (e for e in list_tree(self._repository, commit) if not e.path.startswith(f"{_DERIVED}/".encode()))
+
+
+def _is_peoples(path: str) -> bool:
+    return is_data(path.encode("utf-8", "surrogateescape")) and not path.startswith(f"{_DERIVED}/")

@@ -1,14 +1,15 @@
 """Who is behind what agents say: their commits are signed with the keys of certificates that stand in the repository.
 
-What is not signed so was not received. So of each ref the newest commit that was, is what is read: it is kept as
-`refs/muster/verified/<cluster>`, and what it holds goes on counting until the lease runs out, as if the agent had said
-nothing since. It is also how an older commit that is put back is known: by what was received after it. A clone that has
-just been made knows nothing of that. What a relay says of a cluster is judged by the agent's own commit, which the
-relay keeps beside the files: it carries agents' words, and cannot make any.
+What is not signed so was not received: then only what a stranger may say counts of the ref, and what was derived from
+the agent's words before stands until its lease has run out (`muster.fleet.hearing`). What a relay says of a cluster is
+judged by the agent's own commit, which the relay keeps beside the files: it carries agents' words, and cannot make any.
 
-A certificate vouches for a commit that is dated within its life and arrives within it, too: whoever has the key of one
-that expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
+A certificate vouches for a commit that is dated within its life, while it lasts: whoever has the key of one that
+expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
 does not stand any more; a commit that was received before then does not count from then on either.
+
+An older commit that is put back is known by the newest that was received, which is kept as
+`refs/muster/verified/<cluster>`. Nothing is read of it: a clone that has just been made decides the same, but for that.
 """
 
 import base64
@@ -24,20 +25,21 @@ from typing import TYPE_CHECKING, Final
 
 from muster.gitio.agents import AgentRef
 from muster.gitio.errors import RepositoryError, UnreadableError
+from muster.gitio.fleetspec import fleet_spec
 from muster.gitio.objects import Objects
 from muster.gitio.relayed import agents_commits
 from muster.gitio.repository import Repository, lines_at, refs_below
 from muster.identity.errors import IdentityError, require_library
-from muster.model.agentref import unsigned
 from muster.model.kinds import CSR
-from muster.model.locations import FOLDER
+from muster.model.locations import AUTHORITY, FOLDER
 from muster.model.snapshot import Identity
 from muster.model.times import format_time
+from muster.model.tree import dig
 
 if TYPE_CHECKING:
     from muster.identity.certificate import Issued
 
-#: Where the commits are kept that were received last.
+#: Where the newest commits are kept that were received.
 VERIFIED: Final = "refs/muster/verified/"
 _CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
 _DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
@@ -48,8 +50,7 @@ _SKEW: Final = timedelta(minutes=5)
 def identified(
     repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
 ) -> tuple[AgentRef, ...]:
-    """Return the refs with who is behind them, each at the commit that is read of it; where that is not the newest, the
-    newest as one beside it (`unsigned`): an agent that has lost its key has to ask for another certificate.
+    """Return the refs with who is behind them.
 
     The certificates are those of a revision. `present`: the clock on the wall, for what arrives now. RepositoryError
     where signatures cannot be checked on this machine.
@@ -59,33 +60,40 @@ def identified(
     except IdentityError as error:
         raise RepositoryError("the Fleet asks for signed reports, which cannot be checked here", str(error)) from error
     issued, known = issued_at(repository, revision), _received(repository)
-    speaking = [ref for ref in refs if ref.cluster and ref.commit and not ref.refused]
-    texts = _texts(repository, {*(ref.commit for ref in speaking), *known.values()})
+    texts, lost = _texts(repository, {*(ref.commit for ref in refs if _speaks(ref)), *known.values()})
     found, moved = list[AgentRef](), dict[str, str]()
     for ref in refs:
-        if ref not in speaking:
+        if not _speaks(ref):
             found.append(ref)
+            continue
+        if ref.commit in lost:
+            found.append(replace(ref, identity=Identity("", "Unreadable", "git cannot read its newest commit")))
             continue
         before = known.get(ref.cluster, "")
         judged = _judged(ref, before, texts, issued.get(ref.cluster, ()), present)
-        if judged.identity and judged.identity.user and not judged.identity.reason and ref.commit != before:
+        if judged.identity and judged.identity.user and ref.commit != before:
             moved[ref.cluster] = ref.commit
         found.append(judged)
-        if judged.commit != ref.commit:
-            found.append(AgentRef(unsigned(ref.cluster), ref.commit))
     _remember(repository, moved)
     return tuple(found)
 
 
+def _speaks(ref: AgentRef) -> bool:
+    return bool(ref.cluster and ref.commit and not ref.refused)
+
+
 def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
-    """The certificates of agents that stand under `derived/` at a revision, by cluster."""
+    """The certificates of agents that stand under `derived/` at a revision, by cluster: those that the authority signed
+    which the Fleet names there, if it names one."""
     from muster.identity.certificate import issued_of
 
     said = lines_at(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
+    named = dig(fleet_spec(repository, revision), *AUTHORITY)
+    authority = named if isinstance(named, str) else ""
     found: defaultdict[str, list[Issued]] = defaultdict(list)
     for text in _CERTIFICATE.findall(said):
         try:
-            one = issued_of(base64.b64decode(text, validate=True))
+            one = issued_of(base64.b64decode(text, validate=True), authority)
         except ValueError:
             continue
         if one is not None:
@@ -98,27 +106,24 @@ def _judged(
 ) -> AgentRef:
     text = texts.get(ref.commit, b"")
     user, reason, doubt = _whose(text, issued)
-    if user and ref.commit == before:
-        return replace(ref, identity=Identity(user))  # it was received in time
+    certificate = ""
     dated, received = _date(text), _date(texts.get(before, b""))
     if user and dated is not None:
         # Of this key: an agent that has another certificate by now signs with the key of that.
-        end = max(one.end for one in issued if one.key == _key(text) and one.begin <= dated <= one.end)
+        last = max((one for one in issued if one.key == _key(text) and one.begin <= dated <= one.end), key=_end)
+        end, certificate = last.end, last.digest
         if dated > present + _SKEW:
-            reason, doubt = "DatedAhead", "its newest commit is dated ahead"
+            user, reason, doubt = "", "DatedAhead", "its newest commit is dated ahead"
         elif end <= present:
-            reason, doubt = (
-                "CertificateExpired",
-                f"its newest commit came after its certificate ended at {format_time(end)}",
-            )
+            doubt = f"the certificate that vouches for its newest commit ended at {format_time(end)}"
+            user, reason = "", "CertificateExpired"
         elif received is not None and dated < received:
-            reason, doubt = "Replayed", "an older commit was put back in the place of a newer one"
-        else:
-            return replace(ref, identity=Identity(user))
-    last, *_ = _whose(texts.get(before, b""), issued) if before else ("",)
-    if last:
-        return replace(ref, commit=before, identity=Identity(last, reason, doubt))
-    return replace(ref, identity=Identity("", reason, doubt))
+            user, reason, doubt = "", "Replayed", "an older commit was put back in the place of a newer one"
+    return replace(ref, identity=Identity(user, reason, doubt, certificate if user else ""))
+
+
+def _end(one: "Issued") -> datetime:
+    return one.end
 
 
 def _whose(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
@@ -149,14 +154,16 @@ def _date(text: bytes) -> datetime | None:
     return datetime.fromtimestamp(int(found[1]), UTC) if found else None
 
 
-def _texts(repository: Repository, commits: set[str]) -> dict[str, bytes]:
-    """The commits by their ids, and what agents committed by the folders of relays; what is neither is left out."""
+def _texts(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The commits by their ids, and what agents committed by the folders of relays, without what is neither; and the
+    ids of what git cannot read."""
     ordered = sorted(commits)
     with closing(Objects(repository.git)) as objects:
-        answers = zip(ordered, list(objects.read(ordered)), strict=True)
+        answers = list(zip(ordered, objects.read(ordered), strict=True))
         found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
         relayed = agents_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
-    return {oid: content for oid, kind, content in found if kind == "commit"} | relayed
+    lost = frozenset(oid for oid, one in answers if isinstance(one, UnreadableError))
+    return {oid: content for oid, kind, content in found if kind == "commit"} | relayed, lost
 
 
 def _received(repository: Repository) -> dict[str, str]:

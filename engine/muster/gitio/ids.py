@@ -22,16 +22,22 @@ def format_of(id_: str) -> str:
 
 def tree_id(files: Mapping[str, bytes], object_format: str = SHA1) -> str:
     """Return git's id of a tree that holds plain files, by path."""
-    blobs, folders = dict[str, bytes](), dict[str, dict[str, bytes]]()
-    for path, content in files.items():
+    blobs = {path: (b"100644", object_id("blob", content, object_format)) for path, content in files.items()}
+    return tree_of(blobs, object_format)
+
+
+def tree_of(blobs: Mapping[str, tuple[bytes, str]], object_format: str = SHA1) -> str:
+    """Return git's id of a tree that holds files, by path: the mode and the id of each."""
+    files, folders = dict[str, tuple[bytes, str]](), dict[str, dict[str, tuple[bytes, str]]]()
+    for path, blob in blobs.items():
         name, slash, rest = path.partition("/")
         if slash:
-            folders.setdefault(name, {})[rest] = content
+            folders.setdefault(name, {})[rest] = blob
         else:
-            blobs[name] = content
+            files[name] = blob
     # git sorts a directory as if its name ended with a slash.
-    entries = [(name.encode(), b"100644", object_id("blob", data, object_format)) for name, data in blobs.items()]
-    entries += [(f"{name}/".encode(), b"40000", tree_id(below, object_format)) for name, below in folders.items()]
+    entries = [(name.encode(), mode, oid) for name, (mode, oid) in files.items()]
+    entries += [(f"{name}/".encode(), b"40000", tree_of(below, object_format)) for name, below in folders.items()]
     raw = b"".join(
         b"%b %b\0%b" % (mode, name.removesuffix(b"/"), bytes.fromhex(oid)) for name, mode, oid in sorted(entries)
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from muster.gitio.config import identity, signs_commits
+from muster.gitio.dotgit import is_dotgit
 from muster.gitio.errors import explain
 from muster.gitio.repository import Repository
 
@@ -39,12 +40,12 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
 def build_changed(
     repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
 ) -> str:
-    """Make a commit of what `base` holds (None: nothing) and commands that change it (see `written`, `placed` and
+    """Make a commit of what `base` holds (None: nothing) and commands that change it (see `written`, `kept` and
     `removed`), and return its id. It has `base` for its parent, or none where it is a `root`. Never signed."""
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
     first = b""
     if root and base is not None:
-        first = placed("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
+        first = b'M 040000 %b ""\n' % repository.git.output("rev-parse", f"{base}^{{tree}}").strip()
     parent = None if root else base
     return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
 
@@ -54,9 +55,9 @@ def written(path: str, content: bytes) -> bytes:
     return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
 
 
-def placed(path: str, tree: str) -> bytes:
-    """The command that puts a tree that there is at a path; the empty one is the root."""
-    return b"M 040000 %b %b\n" % (tree.encode(), _quoted(checked_path(path)) if path else b'""')
+def kept(path: str, mode: bytes, blob: str) -> bytes:
+    """The command that writes a file whose blob there is."""
+    return b"M %b %b %b\n" % (mode, blob.encode(), _quoted(checked_path(path)))
 
 
 def removed(path: str) -> bytes:
@@ -68,7 +69,7 @@ def checked_path(path: str) -> bytes:
     """Return `path` as git stores it; ValueError for one that could not, or must not, be checked out."""
     raw = os.fsencode(path)
     parts = raw.split(b"/")
-    if b"\0" in raw or any(part in (b"", b".", b"..") or part.lower() == b".git" for part in parts):
+    if b"\0" in raw or any(part in (b"", b".", b"..") or is_dotgit(part) for part in parts):
         raise ValueError(f"{path!r} is not a path inside a repository")
     return raw
 

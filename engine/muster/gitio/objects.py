@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from muster.gitio.errors import UnreadableError, complaint
+from muster.gitio.errors import TooLargeError, UnreadableError, complaint
 from muster.gitio.paths import MAX_BLOB_BYTES
 from muster.gitio.process import Complaints, Git, reap
 
@@ -41,9 +41,9 @@ class Objects:
         return self._contents.ask(names)
 
     def sizes(self, names: Sequence[str]) -> "Iterator[int | None]":
-        """Yield the size in bytes of each object in order; None where it is missing or damaged."""
+        """Yield the size in bytes of each blob in order; None where it is missing or damaged, or no blob."""
         for answer in self._sizes.ask(names):
-            yield None if isinstance(answer, UnreadableError) else int(answer.content)
+            yield None if isinstance(answer, UnreadableError) or answer.kind != "blob" else int(answer.content)
 
     def blob(self, oid: str) -> bytes:
         """Return the content of one blob; UnreadableError where it cannot be had."""
@@ -148,7 +148,7 @@ class _Batch:
             return GitObject(kind, words[2].encode())
         if size > self._max_bytes:
             _skip(process, size + 1)
-            return UnreadableError(f"{name} has {size} bytes, more than {self._max_bytes}")
+            return TooLargeError(f"{name} has {size} bytes, more than {self._max_bytes}")
         content = process.stdout.read(size + 1)
         if len(content) <= size:
             raise EOFError

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from muster.gitio.dotgit import is_dotgit
 from muster.model.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES
 from muster.yamlio import limits
 
@@ -31,6 +32,8 @@ def decode(path: bytes) -> tuple[str, str]:
         return path.decode(errors="backslashreplace").translate(_ESCAPES), "not-utf8-path"
     if _CONTROL.search(text):
         return text.translate(_ESCAPES), "control-characters"
+    if any(map(is_dotgit, path.split(b"/"))):
+        return text, "dotgit"
     return text, ""
 
 

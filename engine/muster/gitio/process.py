@@ -58,6 +58,7 @@ BLOCK: Final = 512
 # this process's threads until it is lifted again.
 _LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
 
+_CHUNK: Final = 1 << 16
 _LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
 _LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
 _LAST_SECONDS: Final = 1.0  # for a process to end by itself
@@ -274,6 +275,24 @@ def reap(process: "Process") -> int:
     status = process.proc.wait() if process.proc is not None else 0
     process.proc = None
     return status
+
+
+def words_of(git: Git, *arguments: str) -> Iterator[bytes]:
+    """Yield what a command prints, word by word (`-z`) as it comes; it is ended when no more is wanted. RepositoryError
+    where it fails."""
+    process = git.start(*arguments)
+    complaints, rest, whole = Complaints(process), b"", False
+    try:
+        while chunk := process.stdout.read1(_CHUNK):
+            *words, rest = (rest + chunk).split(b"\0")
+            yield from words
+        yield rest
+        whole = True
+    finally:
+        status = reap(process)
+        said = complaints.wait()
+    if whole and status:
+        raise explain(verb(arguments), said, status)
 
 
 def verb(arguments: tuple[str, ...]) -> str:

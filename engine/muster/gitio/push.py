@@ -17,6 +17,7 @@ from muster.gitio.config import remotes
 from muster.gitio.errors import RepositoryError, explain
 from muster.gitio.journal import Note, noted
 from muster.gitio.outcomes import Moved, Pushed, Rejected
+from muster.gitio.pathremote import require_no_programs
 from muster.gitio.process import Completed, Git, without_location
 from muster.gitio.repository import Repository, open_repository, ref_tip
 
@@ -131,8 +132,10 @@ def push_ref(
 
     An empty `new` removes it. The server is told the push `options` if it takes any.
     Moved and Rejected change nothing. RepositoryError where the remote cannot be reached at all; whether it
-    took the push is then unknown, and the next fetch tells.
+    took the push is then unknown, and the next fetch tells. It also says where the push would run programs that only
+    the repository's own configuration leads to.
     """
+    require_no_programs(repository, remote)
     lease = f"--force-with-lease={ref}:{expected or ''}"
     told = tuple(f"--push-option={option}" for option in options)
     done = remote_command(repository, (*_PUSH, lease, *told), remote, (f"{new}:{ref}",), limit_seconds)

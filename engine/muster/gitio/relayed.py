@@ -5,20 +5,29 @@ when it was heard, and whatever was signed. The two digits are of a hash of the 
 """
 
 import hashlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.gitio.errors import UnreadableError
-from muster.gitio.ids import format_of, object_id
+from muster.gitio.ids import format_of, object_id, tree_of
+from muster.gitio.importing import kept
 from muster.gitio.objects import GitObject, Objects
+from muster.gitio.paths import printable
 from muster.gitio.repository import Repository, common_directory
 from muster.gitio.trees import raw_entries
 from muster.model.agentref import is_cluster_name
 
+if TYPE_CHECKING:
+    from muster.gitio.agents import Found
+
 COMMIT: Final = ".commit"
+#: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_FILES: Final = (b"100644", b"100755")
 #: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
 _TREE: Final = b"40000"
@@ -34,6 +43,35 @@ _shards: dict[str, Shard] = {}
 def folder_of(cluster: str) -> str:
     """Where what is said of a cluster lies."""
     return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
+
+
+def refuse_odd_paths(paths: Iterable[str]) -> None:
+    """ValueError for a path that a relay does not carry, and where one path is a file and a folder."""
+    named = set(paths)
+    for path in sorted(named):
+        names = path.split("/")
+        if not all(map(_PLAIN.fullmatch, names)):
+            raise ValueError(
+                f"{printable(os.fsencode(path))!r} is no file of an agent: names have letters, digits, '_', '-', '.',"
+                " and begin and end with no dot"
+            )
+        if any("/".join(names[:end]) in named for end in range(1, len(names))):
+            raise ValueError(f"{path!r} lies below a file")
+
+
+def placed_files(folder: str, tree: str, files: "Sequence[Found]") -> list[bytes]:
+    """Return the commands that write an agent's files, all that its `tree` holds, one by one: a tree is never taken
+    over as the agent made it. ValueError where one of them is nothing that a relay carries."""
+    for one in files:
+        if one.mode not in _FILES:
+            raise ValueError(f"{printable(one.path)!r} is no plain file")
+        if one.size is None:
+            raise ValueError(f"{printable(one.path)!r} is lost: there is no blob {one.oid}")
+    blobs = {os.fsdecode(one.path): (one.mode, one.oid) for one in files}
+    refuse_odd_paths(blobs)
+    if tree_of(blobs, format_of(tree)) != tree:
+        raise ValueError(f"its tree {tree} is not as git writes it")
+    return [kept(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
 
 
 def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.gitio.closed import closed
-from muster.gitio.errors import RepositoryError, explain
+from muster.gitio.errors import LostObjectError, RepositoryError, complaint, explain
 from muster.gitio.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
 
 #: `git log`, which is not a matter of anybody's configuration.
@@ -147,20 +147,40 @@ def has_commit(git: Git, commit: str) -> bool:
 
 
 def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
-    """Return the content of a commit's file; None where there is none."""
+    """Return the content of a commit's file; None where there is none, or no such commit. LostObjectError where the
+    repository has lost it."""
     done = repository.kept.run(repository.git, "cat-file", "blob", f"{commit}:{path}", commit=commit)
-    return None if done.status else done.stdout
+    if not done.status:
+        return done.stdout
+    entry = _entry_at(repository, commit, path)
+    if entry.split(b" ")[1:2] == [b"blob"]:
+        raise LostObjectError(path, complaint(done.stderr, done.status))
+    return None
 
 
 def has_derived(repository: Repository, commit: str) -> bool:
-    """Tell whether anything is derived in a commit."""
-    return repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit).status == 0
+    """Tell whether anything is derived in a commit. LostObjectError where that cannot be read."""
+    done = repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit)
+    return done.status == 0 or bool(_entry_at(repository, commit, "derived"))
+
+
+def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
+    """Return the entry of a commit's tree as `ls-tree` lists it; nothing where there is none, or no such commit."""
+    done = repository.git.run("ls-tree", "-z", "--full-tree", commit, "--", path)
+    if done.status and repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None:
+        raise LostObjectError(path, complaint(done.stderr, done.status))
+    return done.stdout
 
 
 def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
-    """Return the lines of a commit's files that an extended regular expression fits."""
+    """Return the lines of a commit's files that an extended regular expression fits. LostObjectError where one of them
+    cannot be read."""
     plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
-    return repository.git.run("grep", *plain, pattern, commit, "--", *paths).stdout
+    done = repository.git.run("grep", *plain, pattern, commit, "--", *paths)
+    known = done.status <= 1 or repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None
+    if known and any(line.startswith(("error: ", "fatal: ")) for line in done.stderr.splitlines()):
+        raise LostObjectError(" or ".join(paths), complaint(done.stderr, done.status))
+    return done.stdout
 
 
 def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:

@@ -5,9 +5,10 @@ look, too, and nothing is lost.
 """
 
 import os
+from contextlib import closing
 
 from muster.gitio.commit import swap_ref
-from muster.gitio.lastrun import TRAILER
+from muster.gitio.enginecommits import EngineCommits
 from muster.gitio.repository import LOG, Repository, is_ancestor, ref_tip
 
 #: More are not told apart from people's.
@@ -38,19 +39,15 @@ def has_dropped(repository: Repository, branch: str, local: str, theirs: str) ->
 def peoples_commits(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
     """Return what the local branch has, the remote neither has nor had, and muster has not made: `id subject` each.
 
-    muster's own are those that it signs, and that change nothing outside derived/: they can be made again.
+    muster's own can be made again.
     """
     kept = ref_tip(repository, kept_ref(branch))
     which = (local, "--not", theirs, *([kept] if kept else []))
-    own = _ids(repository, "--no-merges", f"--grep=^{TRAILER}: ", *which)
-    outside = _ids(repository, "--full-history", *which, "--", ":(top,exclude)derived")
     listing = repository.git.output(*LOG, f"--max-count={_MOST}", "--format=%H %s", *which)
-    told = (line.partition(" ") for line in os.fsdecode(listing).split("\n") if line)
-    return tuple(f"{id_[:12]} {subject}" for id_, _, subject in told if id_ not in own or id_ in outside)
-
-
-def _ids(repository: Repository, *arguments: str) -> frozenset[str]:
-    return frozenset(repository.git.output("rev-list", f"--max-count={_MOST}", *arguments).decode().split())
+    told = [line.partition(" ") for line in os.fsdecode(listing).split("\n") if line]
+    with closing(EngineCommits(repository, theirs)) as engine:
+        own = engine.among([id_ for id_, _, _ in told])
+    return tuple(f"{id_[:12]} {subject}" for id_, _, subject in told if id_ not in own)
 
 
 def _count(repository: Repository, *which: str) -> int:

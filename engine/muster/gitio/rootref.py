@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from muster.gitio.commit import swap_ref
+from muster.gitio.dotgit import is_dotgit
 from muster.gitio.errors import UnreadableError
 from muster.gitio.importing import build_commit
 from muster.gitio.objects import Objects
@@ -145,8 +146,11 @@ def store(
 
 
 def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
-    """Return the plain files of a commit, or a tree, that can be read."""
-    entries = [entry for entry in list_tree(repository, commit) if entry.mode in _REGULAR]
+    """Return the plain files of a commit, or a tree, that can be read, and written elsewhere."""
+    entries = [
+        entry for entry in list_tree(repository, commit)
+        if entry.mode in _REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))
+    ]  # fmt: skip
     with closing(Objects(repository.git)) as objects:
         answers = list(objects.read([entry.oid for entry in entries]))
     return {

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from muster.gitio.entries import LINK, SUBMODULE, Entry, read_ignored
+from muster.gitio.errors import LostObjectError
 from muster.gitio.objects import Objects
 from muster.gitio.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
 from muster.gitio.repository import LOG, Repository
@@ -43,7 +44,9 @@ class Versions:
             versions = list(self._read(named[start : start + AT_ONCE]))
             sizes = self._objects.sizes([oid for _, oid in versions])
             for (path, oid), size in zip(versions, sizes, strict=True):
-                if size is not None and size <= MAX_BLOB_BYTES:
+                if size is None:
+                    raise LostObjectError(path, f"object {oid}, a version of the file since the last run")
+                if size <= MAX_BLOB_BYTES:
                     found.setdefault(path, []).insert(0, oid)
         return found
 

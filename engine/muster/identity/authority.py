@@ -19,13 +19,12 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from muster.identity.errors import IdentityError
-from muster.identity.request import public_bytes, subject
+from muster.identity.request import SoundKey, public_bytes, sound_key, subject
 
 Signing: TypeAlias = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey
 _CLIENT: Final = "client auth"
 _DIGITAL, _ENCIPHERMENT = "digital signature", "key encipherment"
 _USAGES: Final = frozenset((_CLIENT, _DIGITAL, _ENCIPHERMENT))
-_LEAST_BITS: Final = 2048  # of an RSA key
 #: A certificate begins this much before it was signed: clocks differ. Of a short one a tenth of its life.
 _BACKDATED: Final = timedelta(minutes=5)
 
@@ -51,7 +50,7 @@ class Authority:
 
     def sign(self, asked: Approved, now: datetime) -> bytes:
         """Return the certificate as PEM. IdentityError for what is not to be signed."""
-        key = _sound_key(asked.pem)
+        key = _proven_key(asked.pem)
         usages = _sound_usages(asked.usages)
         wanted = self.longest if asked.seconds is None else min(self.longest, timedelta(seconds=asked.seconds))
         until = min(now + wanted, self.certificate.not_valid_after_utc)
@@ -114,9 +113,7 @@ def _private(path: Path) -> Signing:
     return key
 
 
-def _sound_key(
-    pem: bytes,
-) -> ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey:
+def _proven_key(pem: bytes) -> SoundKey:
     """The key for which a request asks, once it is shown that whoever asks has it."""
     try:
         request = x509.load_pem_x509_csr(pem)
@@ -125,10 +122,7 @@ def _sound_key(
         raise IdentityError(f"it cannot be read: {error}") from error
     if not proven:
         raise IdentityError("it is not signed with the key that it is about")
-    strong = not isinstance(key, rsa.RSAPublicKey) or key.key_size >= _LEAST_BITS
-    if not strong or not isinstance(key, ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey):
-        raise IdentityError(f"its key is not ECDSA, Ed25519, or RSA of {_LEAST_BITS} bits or more")
-    return key
+    return sound_key(key)
 
 
 def _sound_usages(usages: Iterable[str]) -> frozenset[str]:

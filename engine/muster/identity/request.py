@@ -11,19 +11,23 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import NameOID
 
 from muster.identity.errors import IdentityError
+from muster.model.agentref import GROUP
 
-GROUP: Final = "system:open-cluster-management:"
 _EVERYBODY: Final = f"{GROUP}managed-clusters"
+_LEAST_BITS: Final = 2048  # of an RSA key
 _LONGEST: Final = 200  # characters of a cluster's name in that of its request
+
+
+SoundKey: TypeAlias = ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,16 @@ def common_name(of: x509.Certificate | x509.CertificateSigningRequest) -> str:
     with _any_length():
         names = of.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(names[-1].value) if names else ""
+
+
+def sound_key(key: object) -> "SoundKey":
+    """The key, where it is of a kind that agents may have: ECDSA P-256, Ed25519, RSA of 2048 bits and up. IdentityError
+    for any other. P-384 and P-521 are no better here, and few things that sign take them."""
+    curve = isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1)
+    long = isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_BITS
+    if not (curve or long or isinstance(key, ed25519.Ed25519PublicKey)):
+        raise IdentityError(f"its key is not ECDSA P-256, Ed25519, or RSA of {_LEAST_BITS} bits or more")
+    return key  # type: ignore[return-value]
 
 
 def public_bytes(key: PublicKeyTypes) -> bytes:

@@ -20,7 +20,7 @@ _MAGIC: Final = b"SSHSIG"
 _BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
 _NAMESPACE: Final = b"git"
 _HASHES: Final = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
-_CURVES: Final = {b"ecdsa-sha2-nistp256": hashes.SHA256, b"ecdsa-sha2-nistp384": hashes.SHA384}
+_CURVES: Final = {b"ecdsa-sha2-nistp256": hashes.SHA256}
 _WIDTH, _SHA256_DIGITS = 70, 64
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 
@@ -50,6 +50,16 @@ def signing_key(commit: bytes) -> bytes | None:
         return _checked(*found)
     except Exception:  # noqa: BLE001 - the library raises much for what a stranger may write
         return None
+
+
+def ssh_key(line: str) -> bytes | None:
+    """The key of a line as OpenSSH writes public keys, as `public_bytes` gives it; None where it is none that can sign
+    a commit."""
+    try:
+        key = serialization.load_ssh_public_key(line.strip().encode())
+    except Exception:  # noqa: BLE001 - the library raises much for what people may write
+        return None
+    return public_bytes(key) if isinstance(key, ed25519.Ed25519PublicKey | ec.EllipticCurvePublicKey) else None
 
 
 def _taken_apart(commit: bytes) -> tuple[bytes, bytes] | None:

@@ -18,7 +18,8 @@ from typing import Final
 from cryptography import x509
 
 from muster.identity.errors import IdentityError
-from muster.identity.request import Request, public_bytes
+from muster.identity.request import Request, public_bytes, sound_key
+from muster.model.agentref import agent_named
 from muster.model.private import is_ours
 
 CURRENT, NEXT, BEFORE = "agent.pem", "next.pem", "before.pem"
@@ -57,6 +58,12 @@ def identity_of(request: Request, pem: bytes) -> Identity:
         raise IdentityError(f"the certificate cannot be read: {error}") from error
     if not fits:
         raise IdentityError("the certificate is of another key, or in another name")
+    if not agent_named(request.user):
+        raise IdentityError(f"the certificate is in the name {request.user!r}, which is no agent's")
+    try:
+        sound_key(certificate.public_key())
+    except IdentityError as error:
+        raise IdentityError(f"the certificate does not do: {error}") from error
     return Identity(request, pem, certificate)
 
 

@@ -17,6 +17,9 @@ from typing import Final
 # A cluster is named as Kubernetes names things: a DNS subdomain.
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
+#: The agent's part of the name in a certificate, and what comes before the cluster's.
+_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+GROUP: Final = "system:open-cluster-management:"
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
 _OF: Final = "~"
@@ -46,6 +49,16 @@ class Mandate:
 def is_cluster_name(name: str) -> bool:
     """Whether a cluster may have this name."""
     return _CLUSTER.fullmatch(name) is not None
+
+
+def agent_named(user: str) -> str:
+    """The cluster whose agent has this name, `system:open-cluster-management:<cluster>:<agent>`; empty for no agent's.
+
+    Names go into lists that other programs read (`export allowed-signers`), so no separator of such a list is in them.
+    """
+    cluster, _, agent = user.removeprefix(GROUP).partition(":")
+    sound = user.startswith(GROUP) and is_cluster_name(cluster) and _AGENT.fullmatch(agent)
+    return cluster if sound else ""
 
 
 def agent_ref(cluster: str) -> str:
@@ -85,16 +98,6 @@ def relay_of(ref: str) -> str:
 def relayed(ref: str, cluster: str) -> str:
     """The name of what a relay's ref says of a cluster."""
     return f"{ref}{_OF}{cluster}"
-
-
-def unsigned(cluster: str) -> str:
-    """The name of what the newest commit on a cluster's ref says, where that is not known to be its agent's word."""
-    return f"{FROM}{_OF}/{_FOLDER}/{cluster}"
-
-
-def is_unsigned(short: str) -> bool:
-    """Whether that is what a short name stands for."""
-    return short.startswith(f"from {_OF}/")
 
 
 def ref_of(name: str) -> str:

@@ -46,7 +46,9 @@ _TABLE = (
     Code("MUS012", _E, "unsupported key", "Keys are plain or quoted strings."),
     Code("MUS020", _W, "symbolic link", "Symbolic links are not followed: what they point at may lie outside the "
          "repository. Commit the file itself."),
-    Code("MUS021", _W, "unreadable path", "The path could not be read: it is not UTF-8, or not a regular file."),
+    Code("MUS021", _W, "unreadable path", "The path could not be read: it is not UTF-8, has a name in it that some "
+         "file systems take for `.git`, is not a regular file, or its permissions do not let muster read it. An object "
+         "that git has lost is another thing: nothing is decided then, and the command exits with 4."),
     Code("MUS022", _E, "file too large to read", "Files over the size limit are not read at all."),
     Code("MUS023", _E, "misspelt ending",
          "A file holds objects of the fleet, and its name ends in `.YAML`, `.ymal` or the like, so it is not read. The "
@@ -110,6 +112,19 @@ _TABLE = (
     Code("MUS132", _W, "cluster of another's agents",
          "A further repository or a relay speaks for the clusters that the Fleet gives it (`clusters` of its entry in "
          "`spec.agents.remotes` or `spec.agents.relays`). What it says of another one does not count."),
+    Code("MUS137", _W, "too many branches of unknown clusters",
+         "There are more than 100 branches of agents whose clusters no file names and that were never in the fleet, or "
+         "more than 20 branches that do not count for one reason. The first by name are looked at, and this finding "
+         "counts the others. A cluster that a file of people's names is always looked at."),
+    Code("MUS143", _W, "imported object that commands muster",
+         "A dump holds an object that says what muster may do: a Fleet with its settings, an Approval, a Waiver, or an "
+         "object with the annotation muster.dev/allow-disruption. It is not taken over, but written to a file that "
+         "ends in `.proposed`, which muster does not read. Read it, and put what you want of it into a file of the "
+         "fleet."),
+    Code("MUS133", _E, "lost word of an agent",
+         "The repository has lost an object of what an agent wrote to its branch: a damaged disk, or a clone that was "
+         "cut short. Nothing of the branch counts, and what was derived of the cluster stands until its lease runs "
+         "out, as where the branch is deleted. The next beat of the agent mends it. The other clusters are decided."),
     Code("MUS129", _E, "condition that a detector reports",
          "A detector reports this condition of the cluster, and somebody else says it too: a file that was written by "
          "hand, or another agent. The detector's word counts, the other is left out. Remove it, or stop the detector "
@@ -168,6 +183,10 @@ _TABLE = (
     Code("MUS242", _W, "request of a denied cluster",
          "A person approved a CertificateSigningRequest of a cluster that was accepted once and is not any more. "
          "Requests of denied clusters are denied, whoever approved them."),
+    Code("MUS250", _W, "lease longer than a day",
+         "A `leaseDurationSeconds` is longer than 86400 seconds. The hub waits for several durations before it says "
+         "that a cluster is silent, so such a cluster would not be watched. The lease counts as one of a day, for hub "
+         "and agent."),
     Code("MUS275", _W, "settings that do not count",
          "A Fleet with an error in it is not obeyed, not even where it is sound: what the last run went by stays in "
          "force (the Fleet's derived part remembers it), or the defaults where there was none. No pulse is published: "
@@ -200,6 +219,12 @@ _TABLE = (
     Code("MUS264", _W, "cluster is protected",
          "A cluster of a ClusterPool is to be deleted, for it is broken, was released, or its pool is wound down, and "
          "its annotation `hive.openshift.io/protected-delete` forbids that. It stays, and counts, while it says so."),
+    Code("MUS280", _E, "parameter that a policy cannot take",
+         "`policyParams` of the Fleet gives a built-in policy a value of another sort than its own: a text where it "
+         "takes a duration, a number out of range. The policy would fail for every object. The Fleet stays as it was."),
+    Code("MUS281", _E, "selector that no API server takes",
+         "`In` and `NotIn` need values, and `Exists` and `DoesNotExist` take none. The object that selects stays as it "
+         "was: a set keeps its clusters, a Placement its decisions. A policy or a budget decides nothing anew."),
     # -- 3xx: expressions and policies
     Code("MUS301", _E, "CEL syntax", "The expression does not parse."),
     Code("MUS302", _E, "CEL type", "The expression cannot be right for any object: a name, field or operand is wrong."),
@@ -236,6 +261,11 @@ _TABLE = (
     Code("MUS401", _E, "expression failed",
          "An expression failed at run time for an object. The outcome is Unknown with reason PolicyError: an error "
          "never counts as true and never as healthy."),
+    Code("MUS402", _E, "a fault in a built-in policy",
+         "An expression of a policy that muster brings failed for an object: the mistake is in muster and not in your "
+         "fleet. The condition is Unknown with reason PolicyError, a taint stays as it was, everything else is decided "
+         "and committed, and the command exits with 3. It is said once for all objects and policies. Please report "
+         "the message; the condition's own message says what failed."),
     Code("MUS410", _W, "backend without a cluster",
          "Traffic to every cluster that serves a backend of a MultiClusterIngress is blocked, so nothing answers. "
          "Karmada does that too. A DisruptionBudget with minAvailableBackends: 1 holds the last block back."),
@@ -251,11 +281,13 @@ _TABLE = (
          "More clusters are declared no more than a DisruptionBudget lets be removed at once (`maxRemoved`; built in: "
          "10 % of them, at least 2). None of them is removed: a bad merge or a lost folder looks just like it. They "
          "keep what was derived, stay chosen, and count. Restore the files; or allow it: by the trailer "
-         "`Muster-Allow-Removal: <how many, or all>` of a commit since the last run, or by the annotation "
+         "`Muster-Allow-Removal: <names>` of the commit that removes them, or by the annotation "
          "muster.dev/allow-disruption on the Fleet or the budget. Deleting them over several runs needs no permission, "
          "nor does removing what carries a deletionTimestamp or was never accepted."),
     Code("MUS421", _W, "trailer that allows nothing",
-         "The trailer Muster-Allow-Removal takes a number of clusters, or `all`; what follows is a comment."),
+         "The trailer Muster-Allow-Removal names clusters, separated by commas, that the very commit removes which has "
+         "it. A number, `all`, or the name of a cluster that another commit removes allows nothing: a permission that "
+         "names nothing could be used by a later mistake."),
     # -- 5xx: derived state
     Code("MUS502", _W, "not a derived part",
          "What lies under derived/ is muster's: one document per file, each the derived part of the object that the "
@@ -276,12 +308,13 @@ _TABLE = (
          "speaks for keep what was derived, and all others are decided. It is asked again at every run."),
     Code("MUS511", _W, "agent's ref is gone",
          "The cluster spoke through a ref of its own at the last run, and where agents push there are others and not "
-         "this one. That is silence: the cluster's lease and reports are not there any more."),
+         "this one, or this one holds nothing that counts. That is no news of the cluster: what was derived of it "
+         "stands until its lease has run out, counted from the run that notices. Then it is silent."),
     Code("MUS513", _W, "not known to be its agent's",
          "The Fleet asks for signed reports (`spec.agents.signing: required`), and the newest commit on the ref of the "
          "cluster's agent is not signed with the key of a certificate that stands for it: there is no signature, or a "
          "stranger's; the certificate expired, was revoked or replaced; or an older commit was put back. It counts as "
-         "not received: what was received before stands until the lease runs out, and the condition "
+         "not received: what was derived before stands until the lease runs out, and the condition "
          "AgentIdentityVerified says why. Of an agent that has no certificate yet, its request for one counts."),
     Code("MUS520", _E, "derived part too large",
          "What is derived of the object, such as a copy of an adapter's report, would be larger than what is read of "

@@ -18,6 +18,9 @@ FOLDER: Final = "derived/"
 #: The file in which a Fleet may say that this folder lies on another branch.
 FLEET_FILE: Final = "fleet.yaml"
 
+#: Where the spec of a Fleet names the authority that signs certificates of agents.
+AUTHORITY: Final = ("signing", "authority")
+
 #: Into how many folders a kind's derived files may be spread: none, or one, two or three hex digits of a hash.
 SHARDS: Final = (1, 16, 256, 4096)
 

@@ -11,16 +11,19 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from muster.model.source import SourceFile
 
+#: Why something on an agent's ref was not read: the repository has lost it, so what the agent said is not known.
+LOST: Final = "lost"
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A path that could hold an object but was not read.
 
-    `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `submodule`, `not-a-file`,
-    `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
-    `dated-ahead`, `not-given` and `over-limit`; `detail` says more (a link's target, a size, an error).
-    `path` is escaped for display where its bytes are not printable. It is empty where a whole ref was
-    left out.
+    `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `dotgit`, `submodule`,
+    `not-a-file`, `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
+    `dated-ahead`, `not-given`, `over-limit`, `lost`, `too-many-unknown` and `too-many-refused`; `detail` says more (a
+    link's target, a size, an error). `path` is escaped for display where its bytes are not printable. It is empty where
+    a whole ref was left out.
     """
 
     path: str
@@ -44,14 +47,15 @@ DEFAULT_LIMITS: Final = AgentLimits()
 class Identity:
     """Who is behind what is read of an agent's ref, where agents have to sign.
 
-    `user` signed what is read; empty where nobody did, of whom a certificate stands: then only a stranger's words
-    count. `reason` and `doubt` say what is wrong with what the ref points at, in a word and a sentence; both are empty
-    where that is what is read. Where something is, and there is a `user`, what was received before is read.
+    `user` signed what is read; empty where nobody did whose word counts: then only a stranger's words count. `reason`
+    and `doubt` say what is wrong with what the ref points at, in a word and a sentence; both are empty where there is a
+    `user`. `certificate` is a digest of the text of the certificate that vouches.
     """
 
     user: str = ""
     reason: str = ""
     doubt: str = ""
+    certificate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,9 @@ class Agents:
 
     `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
     agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
-    refs are known to be gone. What holds more than `limits` does not count. Of what is `withheld` nothing is known:
-    nothing is decided about those clusters, and the others have not to wait for it. `identities` has who is behind each
-    ref by cluster; None where agents need not sign.
+    refs are known to be gone; of those that have `retired` a person says so. What holds more than `limits` does not
+    count. Of what is `withheld` nothing is known: nothing is decided about those clusters, and the others do not wait
+    for it. `identities` has who is behind each ref by cluster; None where agents need not sign.
     """
 
     present: frozenset[str] = frozenset()
@@ -81,11 +85,24 @@ class Agents:
     limits: AgentLimits = DEFAULT_LIMITS
     withheld: tuple[Withheld, ...] = ()
     identities: Mapping[str, Identity] | None = None
+    retired: frozenset[str] = frozenset()
 
     @property
     def unknown(self) -> frozenset[str]:
         """The clusters of which nothing is known for that reason."""
         return frozenset().union(*(one.clusters for one in self.withheld))
+
+
+class Allowance(NamedTuple):
+    """What a person's commit says of removals (`Muster-Allow-Removal`), in its own words: it counts for what that very
+    commit removes. `was` are the files that it changed or removed as they were before, `became` those that it changed
+    or added as they were then; `later` is every version that was committed after it."""
+
+    text: str
+    commit: str
+    was: Sequence[SourceFile]
+    became: Sequence[SourceFile]
+    later: Sequence[SourceFile]
 
 
 class Past(Protocol):
@@ -99,14 +116,14 @@ class Past(Protocol):
 
     @property
     def commit(self) -> str:
-        """The commit of the last run that found every file whole; empty where it is not to be found."""
+        """The commit that the last run evaluated that found every file whole; empty where it is not to be found."""
 
     @property
     def lingers(self) -> bool:
         """Whether there were runs since that commit, which found files that were not whole."""
 
     @property
-    def allowances(self) -> tuple[str, ...]:
+    def allowances(self) -> tuple[Allowance, ...]:
         """What the trailers `Muster-Allow-Removal` of the commits since the last run say, oldest first."""
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:

@@ -9,6 +9,10 @@ from muster.model.ids import ObjectId
 from muster.model.tree import Tree
 
 
+class LostFileError(Exception):
+    """A file is there and its content is lost. That is no deletion: nothing can be decided from such a snapshot."""
+
+
 class Layer(Enum):
     """Which hand wrote a part. Input parts are merged with conflict checks; derived parts lie over them."""
 
@@ -35,7 +39,8 @@ class SourceFile(NamedTuple):
     `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob
     id in the repository's own object format (sha1 or sha256), another digest where no git is involved, so two files
     of one id are equal and two of different ids need not differ; `ref` names the agent ref that it came from, empty
-    for the evaluated revision itself; `read` returns its bytes, or raises OSError where the repository has lost them.
+    for the evaluated revision itself; `read` returns its bytes. It raises LostFileError where the
+    repository has lost a file of the revision, and OSError where an agent's file or one on disk cannot be read.
     """
 
     path: str

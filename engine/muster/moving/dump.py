@@ -7,7 +7,7 @@ breaks its schema, is a finding with its place in the dump, and the rest is read
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -36,6 +36,10 @@ from muster.yamlio.loader import load_documents
 DUMP_BYTES: Final = 256 << 20
 _DUMP_NODES: Final = 20_000_000
 _MOST_LOCATED: Final = 5
+#: No hub is older than Kubernetes. Go writes year one, and others 1970, where there is no time.
+_EARLIEST: Final = datetime(2014, 1, 1, tzinfo=UTC)
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
 _load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, of_go=True)
 
 #: What an API server writes about an object and takes from nobody; nothing here reads it.
@@ -56,7 +60,8 @@ class Dump:
 
     `objects` are whole, sound and free of credentials; `strangers` counts others by kind and version, `nobodys` by kind
     what could speak of a cluster and speaks of none; `newest` is the latest moment of which the dump speaks: when it
-    was taken, as far as can be told. `versions` are the resourceVersions of the objects; `refused` counts the unsound.
+    was taken, as far as can be told; `no_times` are moments at which it cannot have been. `versions` are the
+    resourceVersions of the objects; `refused` counts the unsound.
     """
 
     objects: dict[ObjectId, Part] = field(default_factory=dict)
@@ -64,12 +69,14 @@ class Dump:
     strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
     nobodys: Counter[str] = field(default_factory=Counter)
     newest: datetime | None = None
+    no_times: set[datetime] = field(default_factory=set)
     versions: dict[ObjectId, int] = field(default_factory=dict)
     refused: int = 0
 
 
-def read_dump(sources: Iterable[SourceFile]) -> Dump:
-    """Read the files of a dump."""
+def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) -> Dump:
+    """Read the files of a dump, none of which was taken after `present`."""
+    latest = present + _SKEW if present is not None else None
     dump = Dump()
     for source in sources:
         reading = Reading()
@@ -77,7 +84,10 @@ def read_dump(sources: Iterable[SourceFile]) -> Dump:
         add_problems(reading, source, loaded, ours=True, report=False)
         for document in loaded.documents:
             for item, body in unwrapped(document):
-                dump.newest = max((one for one in (dump.newest, *_moments(body)) if one), default=None)
+                moments = set(_moments(body))
+                no_times = {one for one in moments if one < _EARLIEST or (latest is not None and one > latest)}
+                dump.no_times |= no_times
+                dump.newest = max((one for one in (dump.newest, *(moments - no_times)) if one), default=None)
                 _add(dump, reading, Origin(source, document, item), body)
         dump.findings.extend(reading.findings)
         for part in reading.parts:

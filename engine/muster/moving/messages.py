@@ -33,6 +33,13 @@ def twice(part: Part, first: Part) -> Finding:
     return finding_of(part, "MUS961", message, "dump the hub at one instant, each kind once")
 
 
+def proposed(part: Part, path: str) -> Finding:
+    """An object that commands muster."""
+    message = f"{part.id} was not imported but proposed, in {path}: it says what muster may do, and muster obeys it"
+    hint = f"read it; what you want of it goes into {path.removesuffix('.proposed')}, and muster reads it from there"
+    return finding_of(part, "MUS143", message, hint)
+
+
 def no_place(id_: ObjectId | None, path: str, reason: str) -> Finding:
     """A file that cannot be written."""
     message = f"{id_ or path} was not imported: {reason}"

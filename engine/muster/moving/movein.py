@@ -11,7 +11,7 @@ from muster.fleet.objects import Object
 from muster.model.finding import Finding
 from muster.model.groups import grouped
 from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, CLUSTER_DEPLOYMENT, PLACEMENT_DECISION, kind_of
+from muster.model.kinds import ALL, APPROVAL, CLUSTER_DEPLOYMENT, FLEET, PLACEMENT_DECISION, WAIVER, kind_of
 from muster.model.locations import derived_path
 from muster.model.source import Part
 from muster.model.tree import mapping_at
@@ -19,6 +19,7 @@ from muster.moving import messages
 from muster.moving.dump import Dump
 from muster.moving.layout import REPORT, WISH, places
 from muster.moving.sorting import Sorted, placement_of, sort_object
+from muster.policy.overrides import ALLOW_DISRUPTION
 from muster.yamlio.writing import UnwritableError, file_text
 
 #: Says why a file cannot be written at a path of the repository; nothing where it can.
@@ -27,19 +28,24 @@ Obstacle: TypeAlias = Callable[[str], str]
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
 #: What a run that decided an object leaves on its derived part.
 _DIGEST: Final = "muster.dev/spec-digest"
+#: Kinds that command muster.
+_COMMANDS: Final = (FLEET, APPROVAL, WAIVER)
+#: How the file of a proposal ends, which muster does not read.
+_PROPOSED: Final = ".proposed"
 #: What muster itself declares: objects of these exist where they are derived.
 _DECLARED_HERE: Final = (PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 
 @dataclass
 class MoveIn:
-    """What an import does: new files and files with another text, by path; the objects that it takes over, and those
-    that are here already."""
+    """What an import does: new files and files with another text, by path; the objects that it takes over, those that
+    are here already, and those that it only proposes."""
 
     created: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     imported: list[ObjectId] = field(default_factory=list)
     here: list[ObjectId] = field(default_factory=list)
+    proposed: list[ObjectId] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -65,6 +71,9 @@ def move_in(
         if id_ in existing and not (replacing and id_ in fleet.objects):
             done.here.append(id_)
             continue
+        if _commands(part):
+            _propose(done, part, obstacle)
+            continue
         parts = sort_object(part, deciders, known)
         try:
             if id_ in existing:
@@ -74,6 +83,23 @@ def move_in(
         except UnwritableError as error:
             done.findings.append(messages.no_place(id_, part.source.label, str(error)))
     return done
+
+
+def _commands(part: Part) -> bool:
+    """Whether an object commands muster: another fleet's settings, and what people there answered for or allowed."""
+    return kind_of(part.id) in _COMMANDS or ALLOW_DISRUPTION in mapping_at(part.body, "metadata", "annotations")
+
+
+def _propose(done: MoveIn, part: Part, obstacle: Obstacle) -> None:
+    """Write an object where nobody reads it, for people to look at."""
+    place = next(places(part, WISH))
+    path = f"{place}{_PROPOSED}"
+    if obstacle(path) or path in done.created:
+        done.here.append(part.id)  # it was proposed before
+        return
+    done.created[path] = file_text(part.body)
+    done.proposed.append(part.id)
+    done.findings.append(messages.proposed(part, path))
 
 
 def _is_decided_here(fleet: Fleet, part: Part) -> bool:

@@ -40,6 +40,7 @@ def sections_of(found: Comparison) -> list[Section]:
     tellers: tuple[Callable[[], Section], ...] = (
         lambda: _removed(found),
         lambda: _held(found),
+        lambda: _edited(found),
         lambda: _placements(found),
         lambda: _of_sort(found, "remedy", "Remedies", _remedy),
         lambda: _of_sort(found, "traffic", "Traffic", _traffic),
@@ -53,6 +54,8 @@ def sections_of(found: Comparison) -> list[Section]:
 
 #: Facts that have a section of their own.
 _SORTS: Final = ("remedy", "traffic", "taint", "condition")
+#: What people edit, and notes that muster keeps for itself.
+_EDITED: Final = ("set", "label", "annotation", "edited")
 
 
 def _is_placed(change: Change) -> bool:
@@ -149,11 +152,16 @@ def _others(found: Comparison) -> Section:
     told = {*found.removed, *found.added}
     own = [
         change for change in found.changes
-        if change.fact.sort not in (*_SORTS, "held") and not _is_placed(change)
+        if change.fact.sort not in (*_SORTS, *_EDITED, "held") and not _is_placed(change)
         and not (change.fact.sort == "" and (change.word or change.object in told))
     ]  # fmt: skip
     return Section("Everything else", _objects(sorted({change.object for change in own})),
                    _rows(map(_plain, own)), first=False)  # fmt: skip
+
+
+def _edited(found: Comparison) -> Section:
+    own = [change for change in found.changes if change.fact.sort in _EDITED]
+    return Section("Edited", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)))
 
 
 def _remedy(change: Change) -> _Told:
@@ -175,7 +183,7 @@ def _plain(change: Change) -> _Told:
     sort = change.fact.sort
     if not sort:
         return ("derived part", "new" if change.was is None else "gone", _name(change.object))
-    what = what if sort in ("taint", "condition") and what else short_label(change.field)
+    what = what if sort in ("taint", "condition", "edited", "field") and what else short_label(change.field)
     if sort == "taint" and change.was is None:
         return (what, "put on", _name(change.object))
     if sort == "taint" and change.now is None:

@@ -36,11 +36,20 @@ def _field(one: Explained, now: datetime, told: Told) -> Iterator[str]:
     for deadline in one.deadlines:
         yield _row("time", _deadline(deadline, now))
     for read in one.reads:
-        yield from _at("read", _read(read), read.place, told)
+        yield from _at("read", _read(read, now), read.place, told)
     if one.until is not None:
         yield _row("until", f"{format_time(one.until)}, {_distance(one.until, now)}, if nothing else happens")
     else:
-        yield _row("until", "there is news: time alone changes nothing")
+        yield _row("until", _open_end(one, now))
+
+
+def _open_end(one: Explained, now: datetime) -> str:
+    """Of what has no deadline of its own: when something that was read has."""
+    due = [(read.until, read.label) for read in one.reads if read.until is not None]
+    if not due:
+        return "what it rests on changes: it has no deadline of its own"
+    moment, label = min(due)
+    return f"what it rests on changes: {label} does at {format_time(moment)}, {_distance(moment, now)}, or before"
 
 
 def _head(one: Explained, now: datetime) -> str:
@@ -89,8 +98,9 @@ def _distance(moment: datetime, now: datetime) -> str:
     return f"in {format_duration(moment - now)}" if moment > now else f"{format_duration(now - moment)} ago"
 
 
-def _read(read: Read) -> str:
-    return f"{read.label} = {read.value}" if read.value else read.label
+def _read(read: Read, now: datetime) -> str:
+    since = f", since {format_time(read.since)} ({age(read.since, now)})" if read.since is not None else ""
+    return f"{read.label} = {read.value}{since}" if read.value else read.label
 
 
 def _at(label: str, text: str, place: Place | None, told: Told) -> Iterator[str]:
@@ -145,7 +155,16 @@ def _field_document(one: Explained, told: Told) -> Tree:
         "since": _time(one.since),
         "rule": {"name": one.rule, "place": _place(one.place, told), "text": one.text},
         "expressions": [_asked_document(asked) for asked in one.asked],
-        "inputs": [{"name": r.label, "value": r.value, "place": _place(r.place, told)} for r in one.reads],
+        "inputs": [
+            {
+                "name": r.label,
+                "value": r.value,
+                "place": _place(r.place, told),
+                "since": _time(r.since),
+                "until": _time(r.until),
+            }
+            for r in one.reads
+        ],
         "deadlines": [
             {
                 "at": format_time(deadline.at),

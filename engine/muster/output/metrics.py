@@ -152,12 +152,16 @@ RETRIES = Measure(
     "muster_git_retries_total", Sort.COUNTER, "How often runs tried once more, because the branch had moved.",
     start=_ALONE,
 )  # fmt: skip
+FALLBACKS = Measure(
+    "muster_fallbacks_total", Sort.COUNTER,
+    "Faults in muster that cost time and nothing else: a shorter way failed, so a longer one was taken.", ("doing",),
+)  # fmt: skip
 FINDINGS = Measure("muster_findings", Sort.GAUGE, "What is wrong with the fleet, by severity.", ("severity",))
 
 METRICS: Final = (
     BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
     CLUSTERS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, NOTICES,
-    NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FINDINGS,
+    NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FALLBACKS, FINDINGS,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.times import try_duration
 from muster.model.tree import At, dig, mapping_at, mappings_at
-from muster.policy.expressions import Compiler, Text
+from muster.policy.expressions import Compiler, Text, reads_lease
 from muster.policy.policies import Common, Policy, PolicyKind
 
 _PARAMS = "params."
@@ -24,7 +24,8 @@ HOLD_WHEN = "holdWhen"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of a ConditionPolicy; the first whose `when` holds decides. No `when` always holds."""
+    """One rule of a ConditionPolicy; the first whose `when` holds decides. No `when` always holds. `of_lease`: it looks
+    at how long ago the cluster was heard of."""
 
     name: str
     when: cel.Program | None
@@ -34,6 +35,7 @@ class Rule:
     at: At
     because: Because
     observed_generation: cel.Program | None = None
+    of_lease: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,21 @@ def _condition_policy(obj: Object, compiler: Compiler, common: Common) -> Condit
     rules = []
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index)
+        when = compiler.condition((*at, "when")) if "when" in rule else None
+        status = compiler.text(at, "status")
         rules.append(
             Rule(
                 name=str(rule.get("name", index)),
-                when=compiler.condition((*at, "when")) if "when" in rule else None,
-                status=compiler.text(at, "status"),
+                when=when,
+                status=status,
                 reason=compiler.text(at, "reason"),
                 message=compiler.text(at, "message"),
                 at=at,
                 because=Because(f"{obj.id}#{rule.get('name', index)}", (Input(at, obj.id),)),
                 observed_generation=compiler.number((*at, OBSERVED)) if OBSERVED in rule else None,
+                of_lease=any(
+                    reads_lease(program, common["variables"]) for program in (when, status.program) if program
+                ),
             )
         )
     return ConditionPolicy(

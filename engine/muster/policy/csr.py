@@ -13,7 +13,7 @@ from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object
-from muster.model.agentref import cluster_of
+from muster.model.agentref import GROUP, agent_named, cluster_of
 from muster.model.groups import grouped
 from muster.model.kinds import CONDITION_POLICY
 from muster.model.tree import Tree, dig
@@ -28,7 +28,6 @@ REQUEST = ObjectType(
 )
 _REQUEST = ("spec", "request")
 _APPROVAL = CONDITION_POLICY.id("csr-approval")
-_GROUP = "system:open-cluster-management:"
 
 
 def decoded(obj: Object) -> Decoded:
@@ -64,14 +63,9 @@ def agent_of(request: Decoded) -> str:
     """Return the cluster whose agent a request is for, by upstream's rule: its name is
     `system:open-cluster-management:<cluster>:<agent>`, and it is in the cluster's group and no other but
     that of all."""
-    cluster, _, agent = request["commonName"].removeprefix(_GROUP).partition(":")
-    group, groups = f"{_GROUP}{cluster}", set(request["organizations"])
-    sound = (
-        request["pemType"] == "CERTIFICATE REQUEST"
-        and request["commonName"].startswith(_GROUP)
-        and bool(agent) and ":" not in agent
-        and {group} <= groups <= {group, f"{_GROUP}managed-clusters"}
-    )  # fmt: skip
+    cluster = agent_named(request["commonName"])
+    group, groups = f"{GROUP}{cluster}", set(request["organizations"])
+    sound = request["pemType"] == "CERTIFICATE REQUEST" and {group} <= groups <= {group, f"{GROUP}managed-clusters"}
     return cluster if sound else ""
 
 

@@ -138,19 +138,19 @@ def issue_finding(obj: Object, path: At, issue: cel.Issue, code: str) -> Finding
     )
 
 
-def conditions_read(node: ast.Node) -> Iterator[str]:
-    """Yield the condition types that an expression reads.
+def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str]:
+    """Yield the condition types that an expression reads of a variable.
 
     As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
     """
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Index) and _is_conditions(inner.operand):
+        if isinstance(inner, ast.Index) and _is_variable(inner.operand, variable):
             yield from _literal(inner.index)
-        elif isinstance(inner, ast.Select | ast.Has) and _is_conditions(inner.operand):
+        elif isinstance(inner, ast.Select | ast.Has) and _is_variable(inner.operand, variable):
             yield inner.field
         elif isinstance(inner, ast.Call):
             arguments = inner.args if inner.target is None else (inner.target, *inner.args)
-            if any(_is_conditions(argument) for argument in arguments):
+            if any(_is_variable(argument, variable) for argument in arguments):
                 for argument in arguments:
                     yield from _literal(argument)
 
@@ -167,8 +167,29 @@ def speaks_of_silence(node: ast.Node) -> bool:
     return False
 
 
-def _is_conditions(node: ast.Node) -> bool:
-    return isinstance(node, ast.Ident) and node.name == _CONDITIONS
+#: What tells how long ago a cluster was heard of: variables, and a field of what is reported.
+_OF_LEASE = frozenset(("lease", "leaseDurationSeconds", "silent"))
+_STALE = "stale"
+
+
+def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program], seen: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression asks how long ago a cluster was heard of, by itself or through a policy's variables."""
+    if _OF_LEASE & program.reads:
+        return True
+    for inner in ast.walk(program.node):
+        if not isinstance(inner, ast.Select | ast.Has):
+            continue
+        if inner.field == _STALE:
+            return True
+        name = inner.field if _is_variable(inner.operand, "variables") else ""
+        own = variables.get(name) if name not in seen else None
+        if own is not None and reads_lease(own, variables, seen | {name}):
+            return True
+    return False
+
+
+def _is_variable(node: ast.Node, name: str) -> bool:
+    return isinstance(node, ast.Ident) and node.name == name
 
 
 def _literal(node: ast.Node) -> Iterator[str]:

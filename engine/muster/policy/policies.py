@@ -20,7 +20,7 @@ from muster.model.names import did_you_mean
 from muster.model.tree import At, Tree, mapping_at, mappings_at
 from muster.policy.environments import UNBOUNDED, Bounds, policy_environment
 from muster.policy.expressions import Compiler
-from muster.policy.selectors import LabelSelector
+from muster.policy.selectors import LabelSelector, selector_mistakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,10 @@ def _target_findings(obj: Object) -> list[Finding]:
     target = mapping_at(obj.spec, "target")
     named: dict[At, Tree] = {("kind",): target["kind"]} if "kind" in target else {}
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
-    return [
+    mistakes = selector_mistakes(target.get("selector"))
+    hint = f"until then {obj.id} decides nothing"
+    found = [finding_at(obj, ("spec", "target", "selector", *at), "MUS281", text, hint) for at, text in mistakes]
+    return found + [
         finding_at(
             obj, ("spec", "target", *path), "MUS203", f"no kind is called {name!r}", did_you_mean(str(name), BY_NAME)
         )

@@ -1,10 +1,10 @@
 """Label selectors, as Kubernetes has them: `matchLabels` and `matchExpressions`, all ANDed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.model.tree import At, Tree, mapping_at, mappings_at
 
 _KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
 _AMONG = re.compile(_KEY + r"\s+(?P<no>not)?in\s*\((?P<values>[^()]+)\)")
@@ -72,3 +72,14 @@ class LabelSelector:
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether all requirements hold for the labels."""
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def selector_mistakes(tree: Tree) -> Iterator[tuple[At, str]]:
+    """Yield what an API server refuses of a selector that its schema has accepted, each with its place in it: `In` and
+    `NotIn` need values, and `Exists` and `DoesNotExist` take none."""
+    for index, entry in enumerate(mappings_at(tree, "matchExpressions")):
+        operator, values = entry.get("operator"), entry.get("values")
+        if operator in ("In", "NotIn") and not values:
+            yield ("matchExpressions", index), f"{operator} needs values, and {entry.get('key')!r} has none"
+        elif operator in ("Exists", "DoesNotExist") and values:
+            yield ("matchExpressions", index, "values"), f"{operator} takes no values"

@@ -1,8 +1,8 @@
 """Staleness: what an agent reported is as old as its lease.
 
 A reported condition has a field `stale`, which is true once the Lease of its cluster has expired: nobody has said since
-then that it still holds. It is computed when an expression reads it, so that only decisions that rest on it get its
-horizon.
+then that it still holds. It stays true until the cluster renews its Lease. It is computed when an expression reads it,
+so that only decisions that rest on it get its horizon.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from muster import cel
-from muster.fleet.leases import renew_time
+from muster.fleet.leases import LONGEST_SECONDS, renew_time
 from muster.fleet.objects import Object
 from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.model.times import later, second_after, second_at, span_of, try_time
@@ -45,13 +45,16 @@ class ReportedCondition(dict[str, Any]):
 
 
 def reported_conditions(
-    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, grace_seconds: int, clock: cel.Clock
-) -> dict[str, Tree]:
+    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, grace_seconds: int, clock: cel.Clock, *,
+    silent: bool = False,
+) -> dict[str, Tree]:  # fmt: skip
     """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to.
 
-    `grace_seconds` is how long a ManagedCluster may be silent.
+    `grace_seconds` is how long a ManagedCluster may be silent; `silent`: it fell silent before, and still is.
     """
     stale_from = expiry(cluster, lease, grace_seconds) if cluster is not None and reported else None
+    if silent:
+        stale_from = clock.now
     return {type_: ReportedCondition(condition, stale_from, clock) for type_, condition in reported.items()}
 
 
@@ -69,4 +72,5 @@ def expiry(cluster: Object, lease: Tree, grace_seconds: int) -> datetime | None:
 
 
 def _positive(value: Tree, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+    seconds = value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+    return min(seconds, LONGEST_SECONDS)

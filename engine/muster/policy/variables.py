@@ -6,15 +6,17 @@ converted.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
-from muster.fleet.leases import effective_leases, lease_seconds, standing_seconds
+from muster.fleet.leases import effective_leases, lease_seconds, leases_by_cluster, standing_seconds
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
+from muster.fleet.silent import SIGHT, cluster_named, is_silent
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -29,11 +31,11 @@ from muster.model.kinds import (
     Kind,
 )
 from muster.model.published import Published
-from muster.model.tree import Tree, dig
+from muster.model.tree import Tree, dig, mapping_at
 from muster.policy.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
 from muster.policy.csr import REQUEST, decoded
 from muster.policy.lazy import Variables
-from muster.policy.staleness import reported_conditions
+from muster.policy.staleness import expiry, reported_conditions
 from muster.policy.types import condition_type, object_type, spec_type
 
 #: The variables that map condition types to conditions.
@@ -88,6 +90,16 @@ class Sight:
         """How long a ManagedCluster of this name may be silent."""
         return self.factor * self.seconds(cluster)
 
+    def expiry(self, cluster: Object) -> datetime | None:
+        """The first whole second at which a cluster's Lease has expired; None without one."""
+        name = cluster.id.name
+        return expiry(cluster, self.leases.get(name), self.grace_seconds(name))
+
+    def silent(self, cluster: str, kind: Kind) -> bool:
+        """Whether a cluster of this name fell silent, and still is; of `kind` if there are several."""
+        id_ = cluster_named(self.view, cluster, kind)
+        return id_ is not None and is_silent(self.view, id_, leases_by_cluster(self.view))
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -119,7 +131,10 @@ def _reported(sight: Sight, obj: Object, name: str) -> Mapping[str, Tree]:
         return reported
     ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
     cluster = next((sight.view.objects[id_] for id_ in ids if id_ in sight.view.objects), None)
-    return reported_conditions(reported, cluster, sight.leases.get(name), sight.grace_seconds(name), sight.clock)
+    return reported_conditions(
+        reported, cluster, sight.leases.get(name), sight.grace_seconds(name), sight.clock,
+        silent=sight.silent(name, obj.kind),
+    )  # fmt: skip
 
 
 def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
@@ -138,6 +153,7 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     ),
     "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
     "leaseDurationSeconds": Variable(lambda _: INT, lambda sight, _, cluster: sight.seconds(cluster)),
+    "silent": Variable(lambda _: BOOL, lambda sight, obj, cluster: sight.silent(cluster, obj.kind)),
     "reported": Variable(_conditions, _reported),
     "previous": Variable(_conditions, lambda sight, obj, _: sight.view.conditions_before(obj.id)),
     "conditions": Variable(_conditions, lambda sight, obj, _: sight.view.conditions(obj.id)),
@@ -159,6 +175,12 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.view, obj.id)),
     "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.settings.spec),
     "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
+    # Since when the agent of a Karmada cluster that renews no Lease says what it says; now where there is none such.
+    "heard": Variable(
+        lambda _: TIMESTAMP,
+        lambda sight, obj, _: mapping_at(sight.view.now(obj.id, *SIGHT)).get("at") or sight.clock.now,
+        only=KARMADA_CLUSTER,
+    ),
     # What policies over requests for certificates see besides: the request as decoded, and the cluster that its label
     # names, with what muster decided of it; empty where there is none.
     "csr": Variable(lambda _: REQUEST, lambda _, obj, __: decoded(obj), only=CSR),

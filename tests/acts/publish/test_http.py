@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
-from muster.acts.publish.http import HttpSink
+from muster.acts.publish.http import HttpSink, origin
 from muster.acts.publish.sinks import DeliveryError, Patience, SinkSettings, deliver
 from muster.model.tree import Tree
 from tests.acts.publish.receiver import receiving
@@ -124,19 +124,40 @@ def test_a_server_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_a_redirection_that_keeps_the_method_is_followed(status: int) -> None:
+def test_a_redirection_stays_on_its_origin(status: int) -> None:
+    """Another host or port gets neither the event nor the credentials: nobody gave it as a sink."""
     with receiving((204, {})) as there, receiving((status, {"Location": there.url})) as here:
-        sink(here.url, authorization="Bearer secret").send(EVENT)
-    assert json.loads(there.requests[0].body)["id"] == EVENT["id"]
-    assert here.requests[0].headers["authorization"] == "Bearer secret"
-    assert "authorization" not in there.requests[0].headers
+        with pytest.raises(DeliveryError, match="which is another origin") as caught:
+            sink(here.url, authorization="Bearer secret").send(EVENT)
+        assert not caught.value.again
+    assert (len(here.requests), there.requests) == (1, [])
 
 
-def test_a_relative_redirection_keeps_the_credentials() -> None:
-    with receiving((308, {"Location": "/elsewhere"}), (204, {})) as here:
+@pytest.mark.parametrize("status", [307, 308])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_redirection_that_keeps_the_method_is_followed(status: int, whole: bool) -> None:
+    with receiving() as here:
+        there = f"{here.url.removesuffix('/events')}/elsewhere" if whole else "/elsewhere"
+        here.answers = [(status, {"Location": there}), (204, {})]
         sink(here.url, authorization="Bearer secret").send(EVENT)
     assert [request.path for request in here.requests] == ["/events", "/elsewhere"]
+    assert [json.loads(request.body)["id"] for request in here.requests] == [EVENT["id"]] * 2
     assert here.requests[1].headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://a/x", "http://a:80/y", True),
+        ("https://A/x", "https://a:443/y", True),
+        ("http://u:p@a/x", "http://a/x", True),
+        ("http://a/", "https://a/", False),
+        ("http://a/", "http://a:8080/", False),
+        ("http://a/", "http://a.b/", False),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(one: str, other: str, same: bool) -> None:
+    assert (origin(one) == origin(other)) is same
 
 
 @pytest.mark.parametrize("status", [301, 302, 303])
@@ -159,7 +180,7 @@ def test_redirections_in_a_circle_end() -> None:
 def test_a_redirection_to_another_scheme_is_an_error() -> None:
     with (
         receiving((307, {"Location": "file:///etc/passwd"})) as here,
-        pytest.raises(DeliveryError, match="must not go"),
+        pytest.raises(DeliveryError, match="which is another origin"),
     ):
         sink(here.url).send(EVENT)
 

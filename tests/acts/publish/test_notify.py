@@ -14,9 +14,10 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from muster.acts.publish import notify
+from muster.acts.publish.mail import MailSink
 from muster.acts.publish.notify import notify_due
 from muster.acts.publish.publish import Publication, Told
-from muster.acts.publish.sinks import Patience
+from muster.acts.publish.sinks import DeliveryError, Patience
 from muster.acts.reconcile import Reconciled, reconcile
 from muster.decide import notifying
 from muster.engine.executors import Executor, Here
@@ -399,3 +400,25 @@ def test_much_is_cut_and_what_nobody_takes_is_given_up(tmp_path: Path, monkeypat
         receiver.answers[:] = [(204, {})]
         assert fleet.run(1).published == 2
         assert told(events(receiver)[-1]) == ["a False>True"]
+
+
+@pytest.mark.parametrize("field", ["subject", "id"])
+def test_a_mail_that_cannot_be_written_is_a_delivery_that_failed(field: str) -> None:
+    """A line break would begin another header: nothing is sent, and the next message is."""
+    mails = Mails()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(mails, hostname="127.0.0.1", port=port)
+    controller.start()
+    event = {"subject": "s", "id": "i", "time": "2026-01-01T00:00:00Z", "data": {"text": "t"}}
+    sink = MailSink(f"smtp://127.0.0.1:{port}", sender="m@x.example", to=["o@x.example"], timeout=timedelta(seconds=20))
+    try:
+        for end in ("\r\nBcc: all@x.example", "\n", "\r"):
+            with pytest.raises(DeliveryError, match="cannot be written") as caught:
+                sink.send({**event, field: f"{event[field]}{end}"})
+            assert not caught.value.again
+        mails.refusals.clear()
+        sink.send(event)
+    finally:
+        controller.stop()
+    assert [message_from_bytes(one.content)["Subject"] for one in mails.taken] == ["s"]

@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from muster.answers.memory import MemorySnapshot
+from muster.answers.proving.admission import admission_policies
 from muster.answers.proving.invariants import invariant_findings
 from muster.answers.proving.questions import Proof, prove, prove_policy
 from muster.answers.proving.rules import of_remedy
 from muster.answers.proving.solver import MOST_STEPS
 from muster.engine.checking import check_snapshot
+from muster.fleet import assemble
+from muster.fleet.builtin import builtin_objects
 from muster.model.finding import Severity
 from muster.policy.ruled import Ruled
+from tests.support.holes import with_hole
 
 POLICIES = Path(__file__).parents[3] / "policies"
 AVAILABLE = (POLICIES / "managed-cluster-available.yaml").read_text(encoding="utf-8")
@@ -67,11 +71,43 @@ def test_the_shipped_policies_are_proved() -> None:
     assert proofs["adapters-finalized"].kept == 3  # of three kinds of objects
 
 
+def test_no_built_in_policy_can_fail_whatever_parts_are_missing_and_parameters_are_set() -> None:
+    proofs = prove(fleet(), any_params=True)
+    assert {proof.policy: [str(one) for one in proof.findings] for proof in proofs if proof.findings} == {}
+    assert {proof.policy: proof.undecided for proof in proofs if proof.undecided} == {}
+    # All that has expressions: a DisruptionBudget, a binding and a test of policies have none to fail.
+    without = {"DisruptionBudget", "ValidatingAdmissionPolicyBinding", "PolicyTest"}
+    assert {proof.policy for proof in proofs} == {id_ for id_ in builtin_objects() if id_.kind not in without}
+    assert all(proof.sound for proof in proofs)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "hole"),
+    [
+        ("pool-cluster-broken", "self.?spec.?clusterPoolRef.hasValue()", "has(self.spec.clusterPoolRef)"),
+        ("cluster-ready", "self.?spec.?syncMode.hasValue() ? self.spec.syncMode == 'Pull' : has(lease.spec)",
+         "self.spec.syncMode == 'Pull'"),
+        ("managed-cluster-available", "lease.spec.renewTime <= now - variables.grace",
+         "now - lease.spec.renewTime >= variables.grace"),
+        ("managed-cluster-admission", "object.?spec.?hubAcceptsClient.orValue(false)", "object.spec.hubAcceptsClient"),
+    ],
+)  # fmt: skip
+def test_a_hole_planted_in_a_built_in_policy_is_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, total: str, hole: str
+) -> None:
+    found = with_hole(name, total, hole)
+    monkeypatch.setattr(assemble, "builtin_objects", lambda: found)
+    ruled = fleet()
+    policies = (*ruled.compiled.conditions, *admission_policies(ruled))
+    proof = prove_policy(ruled, next(one for one in policies if one.id.name == name))
+    assert "MUS607" in {one.code for one in proof.findings}
+
+
 def test_a_planted_hole_in_the_availability_policy_is_found_with_an_example() -> None:
     # Somebody no longer asks whether there is a lease.
     hole = AVAILABLE.replace(
         """when: "!has(lease.spec) || !has(lease.spec.renewTime) || lease.spec.renewTime == null\"""", 'when: "false"'
-    ).replace("when: now - lease.spec.renewTime", "when: has(lease.spec) && now - lease.spec.renewTime")
+    ).replace("when: lease.spec.renewTime <=", "when: has(lease.spec) && lease.spec.renewTime <=")
     assert hole != AVAILABLE
     found = proof("managed-cluster-available", hole)
     [broken] = [
@@ -98,7 +134,7 @@ def test_a_planted_rule_that_can_never_decide_is_found_with_what_shadows_it() ->
     shadowed = AVAILABLE.replace(
         "  - name: as-reported\n",
         "  - name: long-silent\n"
-        "    when: now - lease.spec.renewTime >= variables.grace + duration('1h')\n"
+        "    when: lease.spec.renewTime <= now - variables.grace - duration('1h')\n"
         "    status: 'False'\n    reason: LongSilent\n    message: ''\n"
         "  - name: as-reported\n",
     )

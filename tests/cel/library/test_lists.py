@@ -14,6 +14,10 @@ HOLDS = """
 [b'x', b'x', true, true, null, null, 1.5, 1.5, {'a': [1]}, {'a': [1.0]}].distinct().size() == 5
 [{1: 'x'}, {1: 'x'}, {2: 'x'}].distinct().size() == 2 && [9007199254740993, 9007199254740992.0].distinct().size() == 1
 [timestamp(0), timestamp(0), duration('1s')].distinct().size() == 2 && [[[[['x']]]], [[[['x']]]]].distinct().size() == 1
+[timestamp('2026-01-02T00:00:00Z'), timestamp('2026-01-01T00:00:00.5Z')].sort()[0] == timestamp('2026-01-01T00:00:00.5Z')
+[timestamp('2026-01-01T00:00:00.000000001Z'), timestamp('2026-01-01T00:00:00Z')].sort()[1] > timestamp('2026-01-01T00:00:00Z')
+[duration('2s'), duration('1.000000001s'), duration('-1s')].sort() == [duration('-1s'), duration('1.000000001s'), duration('2s')]
+[{'a': duration('2s')}, {'a': duration('1ns')}].sortBy(x, x.a)[0].a == duration('1ns')
 [3, 1, 2].sort() == [1, 2, 3] && ['bb', 'a'].sortBy(s, s.size()) == ['a', 'bb'] && [1, 2, 3].slice(1, 3) == [2, 3]
 lists.range(3) == [0, 1, 2] && lists.range(0) == [] && [1].first().value() == 1 && ![].last().hasValue()
 """.strip().splitlines()

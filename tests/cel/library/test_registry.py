@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.cel.declarations import OPERATORS, parse_overload
+from muster.cel.declarations import OPERATORS, Moving, parse_overload
 from muster.cel.library.registry import Declarations, Library, Row, libraries, lookup
 from muster.cel.types import BOOL
 from tests.cel.library.tables import has_no_value
@@ -66,6 +66,20 @@ def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
 def test_a_row_without_a_weight_is_no_row() -> None:
     with pytest.raises(TypeError, match="weight"):
         Library("some").plain("some_f  some.f  (A) -> A")(int)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "signature", ["(timestamp) -> int", "duration.() -> string", "(map(string,A)) -> bool", "dyn.() -> A"]
+)
+def test_a_row_that_may_be_given_moving_times_says_what_becomes_of_them(signature: str) -> None:
+    with pytest.raises(ValueError, match=r"some.f\(\) does not say what becomes of values that move with now"):
+        Library("some").plain(f"some_f  some.f  {signature}", weight=1, doc="x")(int)
+    Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=Moving.READ, doc="x")(int)
+
+
+def test_a_row_that_is_never_given_times_declares_nothing_about_them() -> None:
+    with pytest.raises(ValueError, match=r"some.f\(\) is not given values that move with now"):
+        Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=Moving.READ, doc="x")(int)
 
 
 @pytest.mark.parametrize("expression", ["'a'.nosuch()", "nosuch(1)"])

@@ -77,11 +77,11 @@ def said(tmp_path: Path, files: dict[str, str], code: str = "MUS320") -> list[st
     return [f"{one.object}: {one.message}" for one in found(tmp_path, files) if one.code == code]
 
 
-def test_a_violation_is_an_error_where_the_object_is_named(tmp_path: Path) -> None:
+def test_a_violation_is_an_error_where_the_field_is(tmp_path: Path) -> None:
     spec = rule("object.spec.replicas <= 5")
     findings = found(tmp_path, {"policy.yaml": policy(spec), "apps/web.yaml": f"# ours\n---\n{DEPLOYMENT}"})
     assert [(one.code, one.severity, one.file, one.line, str(one.object)) for one in findings] == [
-        ("MUS320", Severity.ERROR, "apps/web.yaml", 6, "Deployment/default/web")
+        ("MUS320", Severity.ERROR, "apps/web.yaml", 9, "Deployment/default/web")
     ]
     assert findings[0].message == "failed expression: object.spec.replicas <= 5"
 

@@ -9,7 +9,10 @@ from muster.model.times import parse_time
 from muster.model.tree import Tree, dig
 from tests.decide.pools.playing import HIVE, Play, at, condition
 
-TIMED_OUT = "Timed out after waiting 20m for the cluster to {}: it was asked to {} at 2026-01-01T07:00:00Z"
+TIMED_OUT = (
+    "Timed out after waiting 20m for the cluster to {}: it was asked to {} at 2026-01-01T06:00:00Z, "
+    "and the wait counts from 2026-01-01T07:00:00Z"
+)
 
 
 @pytest.fixture
@@ -166,12 +169,15 @@ def own_cluster(play: Play, status: Tree) -> None:
         ({"powerState": "Running"}, True),
         ({"conditions": [{"type": "Ready", "status": "True", "reason": "Running"}]}, True),
         ({"powerState": "Running", "installedTimestamp": "2026-01-01T06:30:00Z"}, False),
-        ({"powerState": "Hibernating"}, False),
-        ({}, False),
+        ({"powerState": "Hibernating"}, True),
+        ({}, True),
+        ({"conditions": [{"type": "Hibernating", "status": "False", "reason": "ResumingOrRunning"}]}, False),
     ],
-    ids=["runs", "is ready", "since half an hour", "sleeps", "nobody knows"],
+    ids=["runs", "is ready", "since half an hour", "sleeps", "nobody knows", "resumes"],
 )
-def test_a_cluster_that_runs_since_nobody_knows_when_hibernates(play: Play, status: Tree, hibernates: bool) -> None:
+def test_a_cluster_that_is_installed_since_nobody_knows_when_hibernates(
+    play: Play, status: Tree, hibernates: bool
+) -> None:
     own_cluster(play, status)
     play.settle("07:00")
     assert dig(play.cluster("mine"), "spec", "powerState") == ("Hibernating" if hibernates else None)
@@ -238,7 +244,10 @@ def test_a_cluster_without_a_pool_times_out_by_what_it_says_itself(play: Play) -
     assert play.settle("07:15").horizon == parse_time(at("07:20"))
     play.settle("07:20")
     stopped = condition(play.cluster("lone"), "Hibernating")
-    assert (stopped["reason"], stopped["message"]) == ("FailedToStart", TIMED_OUT.format("start", "resume"))
+    assert (stopped["reason"], stopped["message"]) == (
+        "FailedToStart",
+        "Timed out after waiting 20m for the cluster to start: the wait counts from 2026-01-01T07:00:00Z",
+    )
 
 
 def protect(play: Play, name: str, word: str) -> None:
@@ -275,3 +284,44 @@ def test_a_protected_cluster_is_not_deleted(play: Play, why: str) -> None:
     assert "MUS264" not in [found.code for found in play.settle("07:10").findings]
     assert "ci-1" in deleted(play), "it is the protection that kept it"
     assert "ci-1" in deleted(play)
+
+
+def test_policies_see_a_pools_cluster_whole_whatever_part_of_it_a_provisioner_reports(play: Play) -> None:
+    """The report has no spec: muster declares it. Nobody's policy is asked about the report alone."""
+    selector = {"matchLabels": {"hive.openshift.io/clusterpool-name": "ci"}}
+    target = {"kind": "ClusterDeployment", "selector": selector}
+    play.put(
+        "policies.yaml",
+        {"apiVersion": "muster.dev/v1alpha1", "kind": "PulsePolicy", "metadata": {"name": "look"},
+         "spec": {"target": target, "rules": [{"name": "new", "when": "self.spec.clusterName == 'ci-1'"}]}},
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+         "metadata": {"name": "domain"},
+         "spec": {"matchConstraints": {"resourceRules": [
+             {"apiGroups": ["hive.openshift.io"], "apiVersions": ["*"], "operations": ["*"],
+              "resources": ["clusterdeployments"]}]},
+             "validations": [{"expression": "object.spec.baseDomain == 'ci.example.com'"}]}},
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+         "metadata": {"name": "domain"}, "spec": {"policyName": "domain", "validationActions": ["Deny"]}},
+    )  # fmt: skip
+    play.pool(size=1)
+    play.settle("06:00")
+    fail(play, "ci-1")
+    run = play.settle("07:00")
+    assert list(run.findings) == []
+    assert [pulse["subject"] for pulse in run.pulses] == ["ClusterDeployment/ci-1/ci-1"]
+    assert condition(play.cluster("ci-1"), "Broken")["reason"] == "ProvisionStopped"
+    assert condition(play.cluster("ci-1"), "Assignable") == {}
+
+
+def test_a_persons_cluster_that_is_being_deleted_is_judged_still(play: Play) -> None:
+    play.put(
+        "mine.yaml",
+        {"apiVersion": HIVE, "kind": "ClusterDeployment",
+         "metadata": {"name": "mine", "namespace": "mine", "deletionTimestamp": at("06:00")},
+         "spec": {"clusterName": "mine", "baseDomain": "example.com", "platform": {"aws": {"region": "x"}}}},
+        {"apiVersion": "muster.dev/v1alpha1", "kind": "ConditionPolicy", "metadata": {"name": "named"},
+         "spec": {"target": {"kind": "ClusterDeployment"}, "type": "Named",
+                  "rules": [{"name": "yes", "status": "True", "reason": "Named", "message": ""}]}},
+    )  # fmt: skip
+    play.settle("07:00")
+    assert condition(play.cluster("mine"), "Named")["status"] == "True"

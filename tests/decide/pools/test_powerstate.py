@@ -129,3 +129,10 @@ def test_hibernate_after(limit: str, fields: Tree, hibernates: bool, horizon: ti
     found = power_view(cluster("c", wanted=RUNNING, body=body, **fields), {}, NOON, keeps_failures=True)
     assert found.hibernate is hibernates
     assert found.horizon == (None if horizon is None else NOON + horizon)
+
+
+def test_a_platform_that_cannot_hibernate_runs_on() -> None:
+    body = reported("False Unsupported", "True Running", hibernateAfter="30m")
+    found = power_view(cluster("c", wanted=RUNNING, body=body, pool=None), {}, NOON, keeps_failures=True)
+    assert not found.hibernate
+    assert found.horizon is None

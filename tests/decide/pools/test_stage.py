@@ -73,7 +73,8 @@ def test_the_condition_says_how_long_it_waited(play: Play) -> None:
     failed = condition(play.cluster("ci-1"), "Hibernating")
     assert failed["reason"] == "FailedToStart"
     assert failed["message"] == (
-        "Timed out after waiting 20m for the cluster to start: it was asked to resume at 2026-01-01T07:00:00Z"
+        "Timed out after waiting 20m for the cluster to start: it was asked to resume at 2026-01-01T06:00:00Z, "
+        "and the wait counts from 2026-01-01T07:00:00Z"
     )
     assert condition(play.cluster("ci-1"), "Broken")["reason"] == "FailedToStart"
     assert play.settle("09:00").files == {}

@@ -51,11 +51,11 @@ def report(name: str, generation: int, seconds: int, available: str) -> Tree:
     }
 
 
-def run(folder: Path, files: Mapping[str, Tree]) -> Run:
+def run(folder: Path, files: Mapping[str, Tree], now: datetime = NOON) -> Run:
     """Write files, evaluate, and keep what follows."""
     for path, body in files.items():
         (folder / path).write_text(yaml.safe_dump(body), encoding="utf-8")
-    done = evaluate_snapshot(open_snapshot(folder), NOON)
+    done = evaluate_snapshot(open_snapshot(folder), now)
     for path, text in done.files.items():
         if text is None:
             (folder / path).unlink()
@@ -172,3 +172,55 @@ def test_what_is_remembered_of_a_report_without_its_time_can_be_read_again(tmp_p
     again = run(tmp_path, {})
     assert path.read_text(encoding="utf-8") == whole
     assert (again.files, again.findings) == ({}, [])
+
+
+def verdict(done: Run, name: str) -> str:
+    """Why a report counts, or does not."""
+    reports = (body for body in done.objects if body["kind"] == "AdapterReport" and body["metadata"]["name"] == name)
+    conditions = next(reports)["status"]["conditions"]
+    return str(next(c["reason"] for c in conditions if c["type"] == "Accepted"))
+
+
+@pytest.mark.parametrize(
+    ("generation", "seconds", "available", "reason"),
+    [
+        (3, -60, "True", "Accepted"), (3, -60, "Unknown", "AvailableUnknown"), (9, -60, "True", "FutureGeneration"),
+        (1, -60, "True", "StaleGeneration"), (3, -120, "False", "StaleTime"), (3, -30, "False", "SameTime"),
+        (3, -1801, "True", "ObservedTimeTooOld"),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_given_once_however_old_the_report_grows(
+    tmp_path: Path, generation: int, seconds: int, available: str, reason: str
+) -> None:
+    files = {"fleet.yaml": FLEET, "c1.yaml": CLUSTER}
+    if reason in ("StaleGeneration", "StaleTime", "SameTime"):
+        run(tmp_path, {**files, "first.yaml": report("first", 3, -30, "True")})
+    assert verdict(run(tmp_path, {**files, "x.yaml": report("x", generation, seconds, available)}), "x") == reason
+    for minutes in (29, 31, 90):
+        later = run(tmp_path, {}, NOON + timedelta(minutes=minutes))
+        assert verdict(later, "x") == reason
+        assert not any("adapterreports" in path for path in later.files), minutes
+
+
+def test_another_report_that_comes_too_late_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    run(tmp_path, {"fleet.yaml": FLEET, "c1.yaml": CLUSTER, "x.yaml": report("x", 3, -60, "Unknown")})
+    late = run(tmp_path, {"x.yaml": report("x", 3, -50, "True")}, NOON + timedelta(minutes=40))
+    assert verdict(late, "x") == "ObservedTimeTooOld"
+    assert counting(late) == []
+
+
+def test_what_counted_is_not_too_old_when_another_takes_its_place(tmp_path: Path) -> None:
+    run(tmp_path, {"fleet.yaml": FLEET, "c1.yaml": CLUSTER, "x.yaml": report("x", 3, -60, "True")})
+    late = run(tmp_path, {"y.yaml": report("y", 3, 2400, "True")}, NOON + timedelta(minutes=40))
+    assert (verdict(late, "x"), verdict(late, "y")) == ("StaleTime", "Accepted")
+    assert not run(tmp_path, {}, NOON + timedelta(minutes=60)).files
+
+
+def test_what_came_in_time_counts_when_its_generation_is_reached(tmp_path: Path) -> None:
+    young = {**CLUSTER, "metadata": {"name": "c1"}}
+    early = run(tmp_path, {"fleet.yaml": FLEET, "c1.yaml": young, "x.yaml": report("x", 2, 0, "True")})
+    assert verdict(early, "x") == "FutureGeneration"
+    configs = [{"url": "https://c1.example.com"}]
+    edited = {**young, "spec": {"hubAcceptsClient": True, "managedClusterClientConfigs": configs}}
+    late = run(tmp_path, {"c1.yaml": edited}, NOON + timedelta(minutes=40))
+    assert verdict(late, "x") == "Accepted"

@@ -1,7 +1,8 @@
 """Events over HTTP, as the CloudEvents HTTP binding puts them into messages.
 
-TLS certificates are verified against the system's store. A receiver that moved for good says so with 307 or 308, which
-keep the method and the body; any other redirection would turn the event into a request for a page, so it is an error.
+TLS certificates are verified against the system's store. A receiver that moved says so with 307 or 308, which keep the
+method and the body; any other redirection would turn the event into a request for a page, so it is an error. So is one
+to another origin (scheme, host and port): whoever configured the sink trusts that one and no other.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class HttpSink:
-    """Posts events to a URL. `authorization` is the value of the header of that name, for the URL's own origin only."""
+    """Posts events to a URL. `authorization` is the value of the header of that name."""
 
     def __init__(self, url: str, *, mode: str, timeout: timedelta, authorization: str = "") -> None:
         address(url, "http", "https")
@@ -59,7 +60,7 @@ class HttpSink:
 
     def _post(self, url: str, message: binding.HTTPMessage) -> tuple[int, Mapping[str, str]]:
         headers = dict(message.headers)
-        if self._authorization and _origin(url) == _origin(self._url):
+        if self._authorization:
             headers["Authorization"] = self._authorization
         late = Event()
         watch = Timer(self._seconds, self._hang_up, (late,))
@@ -130,22 +131,27 @@ def _check(url: str, status: int, headers: Mapping[str, str]) -> None:
 
 
 def _next(url: str, headers: Mapping[str, str]) -> str:
-    """Where a redirection leads. Never from https to anything less."""
+    """Where a redirection leads, on the same origin."""
     location = headers.get("Location", "")
-    schemes = ("https",) if urlsplit(url).scheme == "https" else ("http", "https")
+    elsewhere = DeliveryError(
+        f"{url}: redirects to {location[:200]!r}, which is another origin; give that as the sink's url if it takes"
+        " events", again=False,
+    )  # fmt: skip
     try:
         there = urljoin(url, location)
-        address(there, *schemes)
+        address(there, "http", "https")
+        is_elsewhere = origin(there) != origin(url)
     except (ValueError, DeliveryError) as error:
-        raise DeliveryError(
-            f"{url}: redirects to {location[:200]!r}, where an event must not go", again=False
-        ) from error
+        raise elsewhere from error
+    if is_elsewhere:
+        raise elsewhere
     return there
 
 
-def _origin(url: str) -> tuple[str, str]:
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of a URL. ValueError where the port is none."""
     parts = urlsplit(url)
-    return parts.scheme, parts.netloc
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def _cause(error: Exception) -> str:

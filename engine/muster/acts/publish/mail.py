@@ -56,6 +56,8 @@ class MailSink:
             raise DeliveryError(f"{self._host}: answered {error.smtp_code}", again=again) from error
         except smtplib.SMTPRecipientsRefused as error:
             raise DeliveryError(f"{self._host}: refuses every address", again=False) from error
+        except ValueError as error:  # a line break in a header, an address that is none
+            raise DeliveryError(f"{self._host}: the mail cannot be written: {error}", again=False) from error
         except (smtplib.SMTPException, OSError) as error:
             said = f"no answer within {self._seconds:g} seconds" if late.is_set() else str(error)
             raise DeliveryError(f"{self._host}: {said or type(error).__name__}", unreachable=True) from error
@@ -86,11 +88,16 @@ class MailSink:
         return server
 
     def _mail(self, event: Tree) -> EmailMessage:
+        """The message. ValueError for what no header can hold."""
+        headers = {
+            "From": self._sender, "To": ", ".join(self._to), "Subject": str(event["subject"])[:_LONGEST_SUBJECT],
+            "Date": format_datetime(parse_time(event["time"])),
+            "Message-ID": f"<{event['id']}@{self._sender.rpartition('@')[2]}>", "Auto-Submitted": "auto-generated",
+        }  # fmt: skip
         mail = EmailMessage()
-        mail["From"], mail["To"] = self._sender, ", ".join(self._to)
-        mail["Subject"] = str(event["subject"])[:_LONGEST_SUBJECT]
-        mail["Date"] = format_datetime(parse_time(event["time"]))
-        mail["Message-ID"] = f"<{event['id']}@{self._sender.rpartition('@')[2]}>"
-        mail["Auto-Submitted"] = "auto-generated"
+        for name, value in headers.items():
+            if len(f"{value}.".splitlines()) > 1:  # EmailMessage takes one at the end, and the header ends there
+                raise ValueError(f"{name} has a line break in it")
+            mail[name] = value
         mail.set_content(str(event["data"]["text"]) + "\n")
         return mail

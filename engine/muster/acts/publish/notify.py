@@ -207,7 +207,7 @@ def event_of(message: Message) -> Tree:
     more = len(message.notices) - len(shown)
     text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
     count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
-    whose = f"{message.policy} {printable(message.key)}".rstrip()
+    whose = f"{printable(message.policy)} {printable(message.key)}".rstrip()
     return {
         "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
         "subject": f"{message.severity}: {whose}: {count}",

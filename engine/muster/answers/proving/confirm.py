@@ -6,7 +6,7 @@ from typing import Final
 
 from muster import cel
 from muster.answers.proving.invariants import Invariant
-from muster.answers.proving.rules import asks, in_order
+from muster.answers.proving.rules import Validations, asks, in_order
 from muster.decide.conditions import POLICY_ERROR, guards_hold, holds, judge
 from muster.decide.failures import PolicyFailure
 from muster.fleet.violations import validator_of
@@ -54,6 +54,8 @@ def evaluated(policy: Policy, example: Example) -> Evaluated:
     """Return what a policy says of an example."""
     scope = _scope(policy, example)
     try:
+        if isinstance(policy, Validations):
+            return _refusals(policy, scope)
         return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
     except PolicyFailure as failure:
         deciding = frozenset(ask.at for ask in asks(policy) if _is_text_of(ask.at, failure.at))
@@ -89,9 +91,33 @@ def _rules(policy: Policy, scope: PolicyScope) -> Evaluated:
     return Evaluated(frozenset(decided), frozenset(failed))
 
 
+def _refusals(policy: Validations, scope: PolicyScope) -> Evaluated:
+    """The rules that refuse the example, and where an expression of the policy failed."""
+    if not guards_hold(policy.guards, scope):
+        return Evaluated()
+    decided, failed = set[At](), set[At]()
+
+    def value(program: cel.Program, at: At) -> object:
+        try:
+            return scope.evaluate(program, at)
+        except cel.EvaluationError:
+            failed.add(at)
+            return None
+
+    for rule in policy.rules:
+        if value(rule.holds, (*rule.at, "expression")) is False:
+            decided.add(rule.at)
+            if rule.message.program is not None:
+                value(rule.message.program, (*rule.at, "messageExpression"))
+    for note in policy.notes:
+        value(note.value, note.at)
+    return Evaluated(frozenset(decided), frozenset(failed))
+
+
 def is_allowed(kind: Kind, example: Example) -> bool:
     """Whether schemas allow what is there of the object and its Lease; of what is left out, nothing is said."""
-    parts = [(kind, example.get("self")), (LEASE, example.get("lease"))]
+    parts = [(kind, example.get(name)) for name in ("self", "object", "oldObject")]
+    parts.append((LEASE, example.get("lease")))
     return not any(
         error.validator in _OF_VALUES
         for part, body in parts if body
@@ -118,5 +144,5 @@ def _scope(policy: Policy, example: Example) -> PolicyScope:
         return now if name == "now" else value
 
     scope = PolicyScope(Variables(variable), policy.variables, cel.EXPRESSION_LIMIT)
-    scope["params"] = policy.params
+    scope["params"] = example.get("params", policy.params)
     return scope

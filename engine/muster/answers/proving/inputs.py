@@ -8,12 +8,14 @@ from muster.answers.proving.values import Result, given
 from muster.answers.proving.world import Input, Model, World, known
 from muster.cel.types import (
     BOOL,
+    DURATION,
     DYN,
     INT,
     TIMESTAMP,
     Field,
     ListType,
     MapType,
+    NullableType,
     ObjectType,
     StringType,
     Type,
@@ -22,14 +24,19 @@ from muster.cel.types import (
 )
 from muster.cel.values import INT_MAX
 from muster.decide.pools.clusters import ASKED
+from muster.fleet.leases import LONGEST_SECONDS
+from muster.fleet.objects import Object
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
+from muster.model.source import Layer
 from muster.model.tree import Tree
+from muster.policy.parameters import is_duration
 from muster.policy.policies import Policy
 from muster.policy.variables import VARIABLES
 
-#: The longest that a lease can last: what a schema allows, stretched, and what its agent may not know yet; and a year,
-#: which is long.
-_LONGEST_LEASE: Final = (2**32, 366 * 86_400)
+#: The longest that a lease can last, with what its agent may not know yet; and what is long.
+_LONGEST_LEASE: Final = (2 * LONGEST_SECONDS, LONGEST_SECONDS)
+#: What says which object it is, and is in every part of it.
+_IDENTITY: Final = frozenset(("apiVersion", "kind", "name", "namespace"))
 #: What muster writes in each condition that it decides.
 _DECIDED: Final = required(reason=StringType(), message=StringType(), lastTransitionTime=TIMESTAMP)
 #: What is never null in a condition of a cluster that stands: one that a hub brought without a time is not adopted.
@@ -37,7 +44,11 @@ _STANDING: Final = {"lastTransitionTime": Field(TIMESTAMP)}
 
 
 class Roots(Mapping[str, Result]):
-    """The variables that the expressions of a policy see of an object of one kind; each comes to be when it is read."""
+    """The variables that the expressions of a policy see of an object of one kind; each comes to be when it is read.
+
+    A built-in policy is asked about more objects than the schema of their kind allows: any part of one may be missing,
+    for what an agent reports is a part, too, and so is what is left of a file that is broken.
+    """
 
     def __init__(
         self, world: World, policy: Policy, kind: Kind, further: Mapping[str, Type], *, any_params: bool = False
@@ -67,9 +78,13 @@ class Roots(Mapping[str, Result]):
     def _input(self, name: str) -> Input:
         if name == "params":
             return self._world.input(_shape(self._policy.params), name)
-        if name == "self" and self._kind is CLUSTER_DEPLOYMENT:
-            return self._world.input(_deployment(VARIABLES[name].type((self._kind,))), name)
+        if name == "leaseDurationSeconds" and self._any_params:
+            return self._world.integer(name, 1, _LONGEST_LEASE[1])
         type_ = self._further[name] if name in self._further else VARIABLES[name].type((self._kind,))
+        if name == "self" and is_built_in(self._policy.source):
+            type_ = in_parts(type_)
+        if name == "self" and self._kind is CLUSTER_DEPLOYMENT:
+            type_ = _deployment(type_)
         special = _SPECIAL.get(name)
         if name == "previous" and self._kind in CLUSTERS:
             special = _conditions(name, _STANDING)
@@ -78,6 +93,33 @@ class Roots(Mapping[str, Result]):
     def read(self, model: Model) -> dict[str, Tree]:
         """Return the example: the variables that expressions read, by name."""
         return {name: found.read(model) for name, found in sorted(self._inputs.items())}
+
+
+def is_built_in(source: Object) -> bool:
+    """Whether a policy is muster's own, and nobody has replaced it."""
+    return any(part.layer is Layer.BUILTIN for part in source.parts)
+
+
+def in_parts(type_: Type) -> Type:
+    """The type of an object of which any part may be missing, but for what says which object it is.
+
+    The elements of a list are whole: each comes from one file.
+    """
+    match type_:
+        case NullableType():
+            return NullableType(in_parts(type_.element))
+        case ObjectType():
+            fields = {
+                name: field if name in _IDENTITY and field.required
+                else replace(field, type=in_parts(field.type), required=False)
+                for name, field in type_.fields.items()
+            }  # fmt: skip
+            if "metadata" in type_.fields:
+                metadata = type_.fields["metadata"]
+                fields["metadata"] = replace(metadata, type=in_parts(metadata.type))
+            return replace(type_, fields=fields)
+        case _:
+            return type_
 
 
 def _deployment(type_: Type) -> Type:
@@ -98,7 +140,7 @@ def _shape(value: Tree) -> Type:
         case int():
             return INT
         case str():
-            return StringType()
+            return DURATION if is_duration(value) else StringType()
         case list():
             return ListType(_shape(value[0]) if value else StringType())
         case dict():

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from muster.answers.proving.admission import admission_policies
 from muster.answers.proving.confirm import Example, evaluated, is_allowed, is_broken
 from muster.answers.proving.doubt import condition_of
+from muster.answers.proving.inputs import is_built_in
 from muster.answers.proving.invariants import Invariant, invariants_of
 from muster.answers.proving.logic import Formula, either, negation
 from muster.answers.proving.rules import Saying, asks, in_order, of_remedy, say
@@ -44,25 +46,27 @@ class Proof:
     off: list[str] = field(default_factory=list)
 
 
-def prove(fleet: Ruled) -> list[Proof]:
-    """Ask everything of all policies in force, the built-in ones among them: a fleet sets their parameters."""
+def prove(fleet: Ruled, *, any_params: bool = False) -> list[Proof]:
+    """Ask everything of all policies in force, the built-in ones among them: with the parameters that the fleet sets,
+    or with any that it could set."""
     remedies = (of_remedy(remedy) for remedy in fleet.compiled.remedies if remedy.expressions)
-    policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses, *remedies)
+    compiled, admissions = fleet.compiled, admission_policies(fleet)
+    policies = (*compiled.conditions, *compiled.taints, *compiled.pulses, *remedies, *admissions)
     proofs = []
     for policy in sorted(policies, key=lambda one: one.id):
-        ask = partial(_alone, fleet, policy)
+        ask = partial(_alone, fleet, policy, any_params)
         for found in guarded(f"proving {policy.id}", ask, "nothing of it is proved"):
             proofs.append(Proof(policy.id, findings=[found]) if isinstance(found, Finding) else found)
     return proofs
 
 
-def _alone(fleet: Ruled, policy: Policy) -> list[Proof]:
-    return [prove_policy(fleet, policy)]
+def _alone(fleet: Ruled, policy: Policy, any_params: bool) -> list[Proof]:  # noqa: FBT001 - of a partial
+    return [prove_policy(fleet, policy, any_params=any_params)]
 
 
-def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS) -> Proof:
+def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS, *, any_params: bool = False) -> Proof:
     """Ask everything of one policy; `most_steps` are those of the solver for one question."""
-    return _Questions(fleet, policy, most_steps).answers()
+    return _Questions(fleet, policy, most_steps, any_params=any_params).answers()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +120,8 @@ class _Asked:
 class _Questions:
     """All that is asked of one policy."""
 
-    def __init__(self, fleet: Ruled, policy: Policy, most_steps: int) -> None:
-        self.policy, self.proof, self.most_steps = policy, Proof(policy.id), most_steps
+    def __init__(self, fleet: Ruled, policy: Policy, most_steps: int, *, any_params: bool) -> None:
+        self.policy, self.proof, self.most_steps, self.any_params = policy, Proof(policy.id), most_steps, any_params
         self.invariants = list(invariants_of(fleet, policy)) if isinstance(policy, ConditionPolicy) else []
         self.asked: list[_Asked] = []
         try:
@@ -126,7 +130,7 @@ class _Questions:
             self.proof.undecided.append("it is too much to translate")
 
     def _asked(self, kind: Kind) -> _Asked:
-        saying = say(self.policy, kind)
+        saying = say(self.policy, kind, any_params=self.any_params)
         saying.roots.derived.update(status=saying.status, reason=saying.reason)
         broken = {}
         for invariant in self.invariants:
@@ -154,7 +158,13 @@ class _Questions:
         answers = []
         for asked in self.asked:
             step = asked.saying.steps[index]
-            found = asked.example(step.decides, lambda one: ask.at in evaluated(self.policy, one).decided, plain=False)
+
+            def decides(one: Example) -> bool:
+                return ask.at in evaluated(self.policy, one).decided
+
+            found = asked.example(step.decides, decides, plain=False)
+            if found is Nothing.UNDECIDED:  # the texts of a plain one have the form that schemas ask for more often
+                found = asked.example(step.decides, decides)
             if not isinstance(found, Nothing):
                 self.proof.deciding += 1
                 return
@@ -201,11 +211,11 @@ class _Questions:
 
     def _site(self, at: At) -> None:
         """Whether the expression at a place can fail, for objects of any of the kinds."""
-        of, undecided = "", False
+        of, undecided, usual = "", False, not is_built_in(self.policy.source)
         for asked in self.asked:
             for site in (one for one in asked.saying.sites if one.at == at):
                 of = site.of
-                found = asked.example(site.fails, lambda one: at in evaluated(self.policy, one).failed, usual=True)
+                found = asked.example(site.fails, lambda one: at in evaluated(self.policy, one).failed, usual=usual)
                 if not isinstance(found, Nothing):
                     message = f"{of} of {self.policy.id} can fail"
                     hint = "guard it where what it reads may be missing or malformed: has(...), or a matchCondition"

@@ -9,7 +9,7 @@ from functools import partial
 
 from muster import cel
 from muster.answers.proving.doubt import condition_of
-from muster.answers.proving.inputs import Roots
+from muster.answers.proving.inputs import Roots, is_built_in
 from muster.answers.proving.logic import Formula, before, both, either, negation, same, some
 from muster.answers.proving.schemas import schema_at
 from muster.answers.proving.translate import Translator
@@ -19,6 +19,7 @@ from muster.cel.types import Type
 from muster.decide.conditions import POLICY_ERROR
 from muster.model.kinds import CLUSTERS, Kind
 from muster.model.tree import At
+from muster.policy.admission.policies import AuditNote, Validation
 from muster.policy.conditions import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.policy.expressions import Text as RuleText
 from muster.policy.policies import Policy, Target
@@ -36,6 +37,16 @@ class Expressions(Policy):
     matches: tuple[ExpressionMatch, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Validations(Policy):
+    """The rules of an admission policy, asked one by one: each decides where it refuses. `inputs` are the types of what
+    its expressions see."""
+
+    rules: tuple[Validation, ...]
+    notes: tuple[AuditNote, ...]
+    inputs: Mapping[str, Type]
+
+
 def of_remedy(remedy: Remedy) -> Expressions:
     """Return the expressions of a Remedy, which speak of clusters of both kinds."""
     target = Target(CLUSTERS, LabelSelector.parse(None), frozenset())
@@ -44,7 +55,7 @@ def of_remedy(remedy: Remedy) -> Expressions:
 
 def in_order(policy: Policy) -> bool:
     """Whether the first rule that holds decides, and not each by itself."""
-    return not isinstance(policy, (TaintPolicy, Expressions))
+    return not isinstance(policy, (TaintPolicy, Expressions, Validations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,11 @@ def asks(policy: Policy) -> list[Ask]:
                 Ask(str(match.at[2]), match.at, match.at, match.when, called.format(match.at[2]))
                 for match in policy.matches
             ]
+        case Validations():
+            return [
+                Ask(rule.expression, rule.at, (*rule.at, "expression"), rule.holds, f"validations[{rule.at[2]}]")
+                for rule in policy.rules
+            ]
         case _:
             return []
 
@@ -120,6 +136,10 @@ def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     """Return what a policy says of any object of a kind, with its own parameters or with any like them. TooMuch."""
     world = World(partial(schema_at, kind))
     further: Mapping[str, Type] = PULSE_VARIABLES if isinstance(policy, PulsePolicy) else {}
+    if isinstance(policy, Validations):
+        further = policy.inputs
+    if is_built_in(policy.source):
+        world.in_our_time()
     roots = Roots(world, policy, kind, further, any_params=any_params)
     translator = Translator(world, roots)
     roots.derived["variables"] = surely(_variables(policy, translator))
@@ -134,7 +154,7 @@ def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     saying.clean = state
     for ask in asks(policy):
         fails, truth = (False, True) if ask.when is None else _truth(translator, ask.when)
-        holds = both(negation(fails), truth)
+        holds = both(negation(fails), negation(truth) if isinstance(policy, Validations) else truth)
         saying.sites.append(Site(ask.called, ask.when_at, both(state, fails)))
         saying.steps.append(Step(ask, holds, both(state, holds)))
         if in_order(policy):
@@ -142,6 +162,8 @@ def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     saying.silent = either(state, *stopped)
     if isinstance(policy, ConditionPolicy):
         _outcome(policy, saying)
+    elif isinstance(policy, Validations):
+        _words(policy, saying)
     return saying
 
 
@@ -188,6 +210,18 @@ def _outcome(policy: ConditionPolicy, saying: Saying) -> None:
     statuses += [(saying.silent, surely(Text(""))), (failed, surely(Text("Unknown")))]
     reasons += [(saying.silent, surely(Text(""))), (failed, surely(Text(POLICY_ERROR)))]
     saying.status, saying.reason = merged(statuses), merged(reasons)
+
+
+def _words(policy: Validations, saying: Saying) -> None:
+    """Add where the texts of an admission policy fail: the message of a rule that refuses, and what it notes."""
+    for rule, step in zip(policy.rules, saying.steps, strict=True):
+        if rule.message.program is not None:
+            fails = saying.translator.program(rule.message.program).fails
+            at = (*rule.at, "messageExpression")
+            saying.sites.append(Site(f"the message of {step.ask.called}", at, both(step.decides, fails)))
+    for note in policy.notes:
+        fails = saying.translator.program(note.value).fails
+        saying.sites.append(Site(f"auditAnnotation {note.key!r}", note.at, both(saying.clean, fails)))
 
 
 class _Texts:

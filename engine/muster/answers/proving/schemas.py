@@ -7,6 +7,7 @@ from typing import Final
 from muster.fleet.schemas import common_definitions, load_schema, schema_of
 from muster.model.kinds import ADAPTER_REPORT, FLEET, LEASE, MANAGED_CLUSTER, Kind
 from muster.model.tree import Tree, dig, mapping_at
+from muster.policy.parameters import LEAST, LONGEST, MOST
 
 #: A step of a path: a field, or an element or a key.
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[[^\]]*\]")
@@ -15,7 +16,7 @@ _CONDITIONS: Final = {"additionalProperties": {"$ref": "_common.json#/$defs/cond
 
 def schema_at(kind: Kind, path: str) -> Mapping[str, Tree]:
     """Return the schema of an input of policies over a kind, by a path such as `self.spec.leaseDurationSeconds`; empty
-    where there is none."""
+    where there is none. `longest`, which is no word of schemas, bounds a duration in seconds that is not negative."""
     name = re.split(r"[.\[]", path, maxsplit=1)[0]
     schema, file = _root(kind, name)
     for step in _STEP.finditer(path, len(name)):
@@ -30,13 +31,15 @@ def schema_at(kind: Kind, path: str) -> Mapping[str, Tree]:
 def _root(kind: Kind, name: str) -> tuple[Mapping[str, Tree], Mapping[str, Tree]]:
     """The schema of a variable, and the file that it stands in."""
     match name:
-        case "self" | "lease" | "cluster":
-            schema = schema_of({"self": kind, "lease": LEASE, "cluster": MANAGED_CLUSTER}[name])
+        case "self" | "object" | "oldObject" | "derived" | "lease" | "cluster":
+            schema = schema_of({"lease": LEASE, "cluster": MANAGED_CLUSTER}.get(name, kind))
             return schema, schema
         case "fleet":
             return mapping_at(schema_of(FLEET), "properties", "spec"), schema_of(FLEET)
         case "reports":
             return {"items": dig(schema_of(ADAPTER_REPORT), "properties", "spec")}, schema_of(ADAPTER_REPORT)
+        case "params":
+            return {"additionalProperties": {"minimum": LEAST, "maximum": MOST, "longest": LONGEST.total_seconds()}}, {}
         case "reported" | "previous" | "conditions":
             return _CONDITIONS, common_definitions()
         case _:

@@ -174,6 +174,10 @@ class World:
         """State what is so of any object that is likely to be met."""
         self.fact(implies(self.usual, formula))
 
+    def in_our_time(self) -> None:
+        """State that `now` lies between 1970 and 2200: it is the clock's, and not any object's."""
+        self.fact(within(_USUAL_TIMES[0] // SECOND, self._second, _USUAL_TIMES[1] // SECOND))
+
     # -- what is read -------------------------------------------------------------------------------------------
 
     def input(self, type_: Type, path: str) -> Input:
@@ -224,7 +228,9 @@ class World:
         return Input(((True, Written(Time(number))),), lambda model: format_time(instant(model.number(number))))
 
     def _span(self, path: str) -> Input:
-        number = self.between(-LONGEST, LONGEST, path)
+        longest = self._schema_at(path).get("longest")
+        low, high = (-LONGEST, LONGEST) if longest is None else (0, int(longest) * SECOND)
+        number = self.between(low, high, path)
         self.usually(within(0, number, _USUAL_TIMES[1]))
         self.wishes += [number == 60 * SECOND, number % SECOND == 0]
         return Input(((True, Written(Span(number))),), lambda model: format_span(span(model.number(number))))

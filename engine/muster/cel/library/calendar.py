@@ -7,11 +7,13 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from muster.cel.declarations import Moving
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
-from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant_ns, rate_of, span_ns, watch
+from muster.cel.runtime.temporal import EPOCH, SECOND, instant_ns, rate_of, span_ns
+from muster.cel.runtime.watching import WATCHING, watch
 
 LIBRARY = Library("parts of times")
 
@@ -64,7 +66,7 @@ def _part(
             _pay_for_zone(meter, site, where)
         if rate_of(value):
             spend(meter, site, WATCHING if where is None else 2 * WATCHING)
-            watch(value, function)
+            watch(value, function, None if where is None else lambda moment: _local(moment, where).utcoffset())
         return function(value)
 
     zoned = 2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE)
@@ -76,6 +78,7 @@ def _part(
     LIBRARY.metered(
         *lines,
         weight=25,
+        moving=Moving.READ,
         grows=lambda given: given.between(0, zoned if len(given) > 1 else WATCHING),
         doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.",
     )(accessor)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.conversion import FORMATTING, format_double, format_span, format_time, to_string
+from muster.cel.runtime.conversion import FORMATTING, format_double, time_text, to_string
 from muster.cel.runtime.describe import no_overload, spoken_type, type_name
 from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.values import TypeValue, UInt
@@ -113,11 +113,7 @@ def _as_string(payer: _Payer, value: Any, depth: int) -> str:
         spend(*payer, FORMATTING)
         return _double_word(value) or format_double(value)
     if isinstance(value, datetime | timedelta):
-        spend(*payer, FORMATTING)
-    if isinstance(value, datetime):
-        return format_time(value)
-    if isinstance(value, timedelta):
-        return format_span(value)
+        return time_text(*payer, value)
     if not isinstance(value, (str, int, bool)):
         raise _error(
             "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "

@@ -6,11 +6,12 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from muster.cel.declarations import Moving
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library, element_of, part_of, walk
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, FAILING, contains_at, equal_at, greater, less
-from muster.cel.runtime.describe import no_overload
+from muster.cel.runtime.describe import no_overload, type_name
 from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
 from muster.cel.runtime.selection import NONE, Optional
 from muster.cel.types import BOOL, DYN, ListType, StringType, bare, is_dyn
@@ -67,7 +68,13 @@ def _distinct_cost(given: "Given") -> "Range":
     return (linear + items * items * (2 * ELEMENT + each)).or_nothing
 
 
-@LIBRARY.metered("list_distinct  distinct  list(A).() -> list(A)", weight=8, grows=_distinct_cost, gives=part_of)
+@LIBRARY.metered(
+    "list_distinct  distinct  list(A).() -> list(A)",
+    weight=8,
+    moving=Moving.COMPARED,
+    grows=_distinct_cost,
+    gives=part_of,
+)
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.distinct()`: without repetitions, in the order of first appearance."""
     found: list[Any] = []
@@ -153,6 +160,7 @@ def _flat(given: "Given") -> "Extent | None":
     "list_flatten      flatten  list(A).() -> list(dyn)",
     "list_flatten_int  flatten  list(A).(int) -> list(dyn)",
     weight=10,
+    moving=Moving.CARRIED,
     grows=_flatten_cost,
     gives=_flat,
 )
@@ -192,7 +200,9 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
     return list(range(count))
 
 
-@LIBRARY.metered("list_slice  slice  list(A).(int, int) -> list(A)", weight=8, grows=walk(4, 0), gives=part_of)
+@LIBRARY.metered(
+    "list_slice  slice  list(A).(int, int) -> list(A)", weight=8, moving=Moving.CARRIED, grows=walk(4, 0), gives=part_of
+)
 def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
     """`list.slice(start, end)`: the elements from one position to before another."""
     _list("slice", items, start, end)
@@ -219,7 +229,9 @@ def _sort_cost(given: "Given") -> "Range":
     return (items * 4 + comparisons * (COMPARISON + order + order) + order + failing).or_nothing
 
 
-@LIBRARY.metered("list_sort  sort  list(A).() -> list(A)", weight=20, grows=_sort_cost, gives=part_of)
+@LIBRARY.metered(
+    "list_sort  sort  list(A).() -> list(A)", weight=20, moving=Moving.COMPARED, grows=_sort_cost, gives=part_of
+)
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.sort()`: elements of one ordered type, ascending."""
     return sort_by_keys(meter, site, items, items)
@@ -228,6 +240,7 @@ def sort(meter: Meter, site: int, items: Any) -> list[Any]:
 @LIBRARY.metered(
     "list_sort_by_associated_keys  @sortByAssociatedKeys  list(A).(list(B)) -> list(A)",
     weight=20,
+    moving=Moving.COMPARED,
     grows=_sort_cost,
     gives=part_of,
 )
@@ -235,7 +248,7 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     """What `list.sortBy(x, key)` becomes: the elements in the order of their keys, which are of one type."""
     _list("sort", items)
     spend(meter, site, 4 * len(items))
-    if any(key.__class__ is not keys[0].__class__ for key in keys):
+    if any(key.__class__ is not keys[0].__class__ and type_name(key) != type_name(keys[0]) for key in keys):
         raise EvaluationError("no such overload: elements to sort must have the same type")
     for key in keys[:1]:
         less(meter, site, key, key)
@@ -262,7 +275,12 @@ def _each(types: Iterable[str], line: str) -> list[str]:
     return [line.replace("T", type_) for type_ in types]
 
 
-@LIBRARY.metered(*_each(_ORDERED, "list_T_is_sorted_bool  isSorted  list(T).() -> bool"), weight=8, grows=extreme_cost)
+@LIBRARY.metered(
+    *_each(_ORDERED, "list_T_is_sorted_bool  isSorted  list(T).() -> bool"),
+    weight=8,
+    moving=Moving.COMPARED,
+    grows=extreme_cost,
+)
 def is_sorted(meter: Meter, site: int, items: Any) -> bool:
     """`list.isSorted()`: whether no element is less than the one before it."""
     values = _list("isSorted", items)
@@ -270,7 +288,9 @@ def is_sorted(meter: Meter, site: int, items: Any) -> bool:
     return not any(greater(meter, site, left, right) for left, right in pairwise(values))
 
 
-@LIBRARY.metered(*_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, grows=extreme_cost)
+@LIBRARY.metered(
+    *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=Moving.CARRIED, grows=extreme_cost
+)
 def total(meter: Meter, site: int, items: Any) -> Any:
     """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
@@ -285,13 +305,25 @@ def total(meter: Meter, site: int, items: Any) -> Any:
     return result
 
 
-@LIBRARY.metered(*_each(_ORDERED, "list_T_min_T  min  list(T).() -> T"), weight=8, grows=extreme_cost, gives=element_of)
+@LIBRARY.metered(
+    *_each(_ORDERED, "list_T_min_T  min  list(T).() -> T"),
+    weight=8,
+    moving=Moving.COMPARED,
+    grows=extreme_cost,
+    gives=element_of,
+)
 def minimum(meter: Meter, site: int, items: Any) -> Any:
     """`list.min()`: the least element of a list that is not empty."""
     return _extreme(meter, site, "min", items, less)
 
 
-@LIBRARY.metered(*_each(_ORDERED, "list_T_max_T  max  list(T).() -> T"), weight=8, grows=extreme_cost, gives=element_of)
+@LIBRARY.metered(
+    *_each(_ORDERED, "list_T_max_T  max  list(T).() -> T"),
+    weight=8,
+    moving=Moving.COMPARED,
+    grows=extreme_cost,
+    gives=element_of,
+)
 def maximum(meter: Meter, site: int, items: Any) -> Any:
     """`list.max()`: the greatest element of a list that is not empty."""
     return _extreme(meter, site, "max", items, greater)
@@ -310,14 +342,14 @@ def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) ->
     return result
 
 
-@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, gives=element_of)
+@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
 def first(items: Any) -> Optional:
     """`list.first()`: as an optional."""
     values = _list("first", items)
     return Optional(values[0], present=True) if values else NONE
 
 
-@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, gives=element_of)
+@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
 def last(items: Any) -> Optional:
     """`list.last()`: as an optional."""
     values = _list("last", items)

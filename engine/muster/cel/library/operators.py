@@ -8,6 +8,7 @@ unevaluated (`&&`, `||`, `?:`) both engines write out: their rows say what there
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from muster.cel.declarations import Moving
 from muster.cel.library.registry import Library, element_of, walk
 from muster.cel.runtime import comparison, numbers, selection
 from muster.cel.runtime.budget import PRECISE
@@ -39,6 +40,7 @@ def _written_out(*_operands: Any) -> NoReturn:
 LIBRARY.plain(
     "conditional  _?_:_  (bool, A, A) -> A",
     weight=1,
+    moving=Moving.CARRIED,
     gives=lambda given: given.extent(1) | given.extent(2),
     doc="Return one of two.",
 )(_written_out)
@@ -75,12 +77,17 @@ def _membership_cost(given: "Given") -> "Range":
     return (given.items(1) * each).or_nothing
 
 
-LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, grows=_equality_cost)(comparison.equal_at)
-LIBRARY.metered("not_equals  _!=_  (A, A) -> bool", weight=1, grows=_equality_cost)(comparison.different_at)
+LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, moving=Moving.COMPARED, grows=_equality_cost)(
+    comparison.equal_at
+)
+LIBRARY.metered("not_equals  _!=_  (A, A) -> bool", weight=1, moving=Moving.COMPARED, grows=_equality_cost)(
+    comparison.different_at
+)
 LIBRARY.metered(
     "in_list  @in  (A, list(A)) -> bool",
     "in_map   @in  (A, map(A,B)) -> bool",
     weight=3,
+    moving=Moving.COMPARED,
     grows=_membership_cost,
 )(comparison.contains_at)
 for _id, _operator, _call in (
@@ -98,6 +105,7 @@ for _id, _operator, _call in (
             if type_ != other
         ),
         weight=1,
+        moving=Moving.COMPARED,
         grows=_order_cost,
     )(_call)
 
@@ -129,6 +137,7 @@ LIBRARY.metered(
     "add_string              _+_  (string, string) -> string",
     "add_uint64              _+_  (uint, uint) -> uint",
     weight=1,
+    moving=Moving.CARRIED,
     grows=_addition_cost,
     gives=_joined,
 )(numbers.add)
@@ -140,6 +149,7 @@ LIBRARY.metered(
     "subtract_timestamp_timestamp  _-_  (timestamp, timestamp) -> duration",
     "subtract_uint64               _-_  (uint, uint) -> uint",
     weight=1,
+    moving=Moving.CARRIED,
     # Comparing a difference with a duration is one operation, which may cost as much as both.
     grows=lambda given: given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0),
 )(numbers.subtract)
@@ -157,6 +167,7 @@ LIBRARY.plain(
     "optional_list_index_int   _[_]  (optional_type(list(A)), int) -> optional_type(A)",
     "optional_map_index_value  _[_]  (optional_type(map(A,B)), A) -> optional_type(B)",
     weight=1,
+    moving=Moving.CARRIED,
     gives=element_of,
 )(selection.index)
 LIBRARY.plain(
@@ -165,5 +176,6 @@ LIBRARY.plain(
     "optional_list_optindex_optional_int   _[?_]  (optional_type(list(A)), int) -> optional_type(A)",
     "optional_map_optindex_optional_value  _[?_]  (optional_type(map(A,B)), A) -> optional_type(B)",
     weight=4,
+    moving=Moving.CARRIED,
     gives=element_of,
 )(selection.optional_index)

@@ -1,31 +1,42 @@
 """Optionals: values that may be absent."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from muster.cel.declarations import Moving
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library, part_of
-from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.budget import PRECISE, Meter, spend
+from muster.cel.runtime.comparison import different_at
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.numbers import FREE_LENGTH
 from muster.cel.runtime.selection import NONE, Optional
 from muster.cel.values import TypeValue
 
 LIBRARY = Library("optionals")
+_NO_TIME = timedelta()
 
 
-@LIBRARY.plain("optional_of  optional.of  (A) -> optional_type(A)", weight=8, gives=part_of)
+@LIBRARY.plain("optional_of  optional.of  (A) -> optional_type(A)", weight=8, moving=Moving.CARRIED, gives=part_of)
 def of(value: Any) -> Optional:
     """`optional.of(x)`: an optional that has the value."""
     return Optional(value, present=True)
 
 
-@LIBRARY.plain("optional_ofNonZeroValue  optional.ofNonZeroValue  (A) -> optional_type(A)", weight=8, gives=part_of)
-def of_non_zero(value: Any) -> Optional:
+@LIBRARY.metered(
+    "optional_ofNonZeroValue  optional.ofNonZeroValue  (A) -> optional_type(A)",
+    weight=8,
+    grows=lambda given: given.between(0, PRECISE if given.precise(0) else 0),
+    gives=part_of,
+    moving=Moving.COMPARED,
+)
+def of_non_zero(meter: Meter, site: int, value: Any) -> Optional:
     """`optional.ofNonZeroValue(x)`: none for null, false, 0 and what is empty."""
-    if isinstance(value, (TypeValue, datetime, Optional)) or value:
-        return Optional(value, present=True)
-    return NONE
+    if isinstance(value, timedelta):
+        there = different_at(meter, site, value, _NO_TIME)
+    else:
+        there = isinstance(value, (TypeValue, datetime, Optional)) or bool(value)
+    return Optional(value, present=True) if there else NONE
 
 
 @LIBRARY.plain("optional_none  optional.none  () -> optional_type(A)", weight=4)
@@ -40,13 +51,13 @@ def _optional(function: str, value: Any, *others: Any) -> Optional:
     raise no_overload(function, value, *others)
 
 
-@LIBRARY.plain("optional_hasValue  hasValue  optional_type(A).() -> bool", weight=4)
+@LIBRARY.plain("optional_hasValue  hasValue  optional_type(A).() -> bool", weight=4, moving=Moving.CARRIED)
 def has_value(value: Any) -> bool:
     """`x.hasValue()`: whether there is a value."""
     return _optional("hasValue", value).present
 
 
-@LIBRARY.plain("optional_value  value  optional_type(A).() -> A", weight=4, gives=part_of)
+@LIBRARY.plain("optional_value  value  optional_type(A).() -> A", weight=4, moving=Moving.CARRIED, gives=part_of)
 def value_of(value: Any) -> Any:
     """`x.value()`: the value; an error where there is none."""
     if _optional("value", value).present:
@@ -57,6 +68,7 @@ def value_of(value: Any) -> Any:
 @LIBRARY.plain(
     "optional_or_optional  or  optional_type(A).(optional_type(A)) -> optional_type(A)",
     weight=4,
+    moving=Moving.CARRIED,
     gives=lambda given: given.extent(0) | given.extent(1),
 )
 def or_(value: Any, other: Any) -> Optional:
@@ -67,6 +79,7 @@ def or_(value: Any, other: Any) -> Optional:
 @LIBRARY.plain(
     "optional_orValue_value  orValue  optional_type(A).(A) -> A",
     weight=4,
+    moving=Moving.CARRIED,
     gives=lambda given: given.extent(0) | given.extent(1),
 )
 def or_value(value: Any, other: Any) -> Any:
@@ -77,12 +90,14 @@ def or_value(value: Any, other: Any) -> Any:
 @LIBRARY.metered(
     "optional_unwrap  optional.unwrap  (list(optional_type(A))) -> list(A)",
     weight=4,
+    moving=Moving.CARRIED,
     grows=lambda given: given.items(0).scaled(0.5).or_nothing,
     gives=part_of,
 )
 @LIBRARY.metered(
     "optional_unwrapOpt  unwrapOpt  list(optional_type(A)).() -> list(A)",
     weight=4,
+    moving=Moving.CARRIED,
     grows=lambda given: given.items(0).scaled(0.5).or_nothing,
     gives=part_of,
 )

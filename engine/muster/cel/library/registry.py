@@ -18,8 +18,12 @@ that does work which its weight does not cover (it builds long values, or loops)
   there are arguments, from what is known of them.
 
 `gives` says how large the result is at the most, where the arguments bound it; else its type does.
+
+`moving` says what becomes of a time or a duration that moves with `now` (`muster.cel.clock`), alone or inside lists,
+maps and optionals. A row that may be given one declares it: a result that depends on it silently has no horizon.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +32,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from muster.cel.declarations import Functions, Overload, parse_overload
+from muster.cel.declarations import Functions, Moving, Overload, parse_overload
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.numbers import FREE_LENGTH
 
@@ -49,6 +53,8 @@ _LIBRARIES = (
 _LONG = (str, bytes, list, dict)
 _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timestamp", "duration"}
 """Kinds of values whose class says them: an optional or a quantity is nothing that generated code makes use of."""
+_MAY_MOVE = re.compile(r"\b(timestamp|duration|dyn|[A-Z])\b")
+"""Types whose values may move with `now`: a capital letter is any type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +67,7 @@ class Row:
     weight: int
     gives: "Size | None"
     grows: "Growth | None" = None
+    moving: Moving | None = None
 
     def __post_init__(self) -> None:
         """Refuse a row that is not whole."""
@@ -68,11 +75,19 @@ class Row:
             raise ValueError(f"no line, or lines of several functions: {self.lines}")
         if not self.doc and sys.flags.optimize < 2:  # which leaves docstrings out
             raise ValueError(f"{self.name}() has no documentation")
+        if self.may_move != (self.moving is not None):
+            does = "does not say what becomes of values" if self.may_move else "is not given values"
+            raise ValueError(f"{self.name}() {does} that move with now: see Moving")
 
     @property
     def name(self) -> str:
         """The name, with the dots of its namespace."""
         return self.lines[0].split(maxsplit=2)[1]
+
+    @property
+    def may_move(self) -> bool:
+        """Whether an argument may move with `now`, or have a part that does."""
+        return any(_MAY_MOVE.search(line.split(maxsplit=2)[2].partition(" -> ")[0]) for line in self.lines)
 
     @property
     def metered(self) -> bool:
@@ -108,24 +123,43 @@ class Library:
         self.title = title
         self.functions: list[Row] = []
 
-    def plain(self, *lines: str, weight: int, gives: "Size | None" = None, doc: str = "") -> Callable[[Call], Call]:
+    def plain(
+        self,
+        *lines: str,
+        weight: int,
+        gives: "Size | None" = None,
+        moving: Moving | None = None,
+        doc: str = "",
+    ) -> Callable[[Call], Call]:
         """Add a function whose work does not grow with its arguments."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives))
+        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, moving=moving))
 
     def metered(
-        self, *lines: str, weight: int, grows: "Growth", gives: "Size | None" = None, doc: str = ""
+        self,
+        *lines: str,
+        weight: int,
+        grows: "Growth",
+        gives: "Size | None" = None,
+        moving: Moving | None = None,
+        doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function that pays for its work itself, beyond its weight: what `grows` says at the most."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, grows))
+        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, grows, moving))
 
     def linear(
-        self, *lines: str, weight: int, stride: int = 8, gives: "Size | None" = None, doc: str = ""
+        self,
+        *lines: str,
+        weight: int,
+        stride: int = 8,
+        gives: "Size | None" = None,
+        moving: Moving | None = None,
+        doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function that walks through its arguments: it pays a unit per `stride` items of long ones."""
 
         def row(call: Callable[..., Any]) -> Row:
             paying = _paying(call, stride)
-            return Row(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride))
+            return Row(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride), moving)
 
         return self._adding(row)
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from muster.cel.declarations import Moving
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, contains_at
@@ -25,7 +26,9 @@ def _pairs(given: "Given") -> "Range":
     return ((one + other) * ELEMENT + pairs + pairs).or_nothing
 
 
-@LIBRARY.metered("list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool", weight=8, grows=_pairs)
+@LIBRARY.metered(
+    "list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool", weight=8, moving=Moving.COMPARED, grows=_pairs
+)
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.contains(a, b)`: whether all of b is in a."""
     _lists("sets.contains", left, right)
@@ -33,13 +36,23 @@ def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     return all(contains_at(meter, site, item, left) for item in right)
 
 
-@LIBRARY.metered("list_sets_equivalent_list  sets.equivalent  (list(A), list(A)) -> bool", weight=12, grows=_pairs)
+@LIBRARY.metered(
+    "list_sets_equivalent_list  sets.equivalent  (list(A), list(A)) -> bool",
+    weight=12,
+    moving=Moving.COMPARED,
+    grows=_pairs,
+)
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.equivalent(a, b)`: whether each is in the other."""
     return holds(meter, site, left, right) and holds(meter, site, right, left)
 
 
-@LIBRARY.metered("list_sets_intersects_list  sets.intersects  (list(A), list(A)) -> bool", weight=8, grows=_pairs)
+@LIBRARY.metered(
+    "list_sets_intersects_list  sets.intersects  (list(A), list(A)) -> bool",
+    weight=8,
+    moving=Moving.COMPARED,
+    grows=_pairs,
+)
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.intersects(a, b)`: whether they have something in common."""
     _lists("sets.intersects", left, right)

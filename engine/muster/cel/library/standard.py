@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from muster.cel.declarations import Moving
 from muster.cel.library.registry import Library, part_of
 from muster.cel.runtime import conversion
-from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
-from muster.cel.runtime.temporal import WATCHING
+from muster.cel.runtime.watching import WATCHING
 from muster.cel.types import BOOL, BYTES, NULL, StringType, bare, is_dyn
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ LIBRARY = Library("conversions and texts")
     "map_size     size  map(A,B).() -> int",
     "string_size  size  string.() -> int",
     weight=1,
+    moving=Moving.CARRIED,
 )
 def size(value: Any) -> int:
     """`size(x)`: code points of a string, octets of bytes, elements of a list, entries of a map."""
@@ -86,7 +88,7 @@ def _string_cost(given: "Given") -> "Range":
     if type_ == BYTES:
         return given.length(0).as_text
     text = given.length(0).as_text.or_nothing if is_dyn(type_) else given.nothing
-    return given.between(0, conversion.FORMATTING + (WATCHING if given.precise(0) else 0)) + text
+    return given.between(0, conversion.FORMATTING + (PRECISE if given.precise(0) else 0)) + text
 
 
 def encoded(given: "Given") -> "Extent":
@@ -104,6 +106,7 @@ def _from(kinds: str, to: str) -> list[str]:
 LIBRARY.metered(
     *_from("double duration int64 string timestamp uint64", "int64"),
     weight=10,
+    moving=Moving.READ,
     grows=lambda given: given.between(0, WATCHING if given.precise(0) else 0),
 )(conversion.to_int)
 LIBRARY.plain(*_from("double int64 string uint64", "uint64"), weight=10)(conversion.to_uint)
@@ -111,16 +114,18 @@ LIBRARY.plain(*_from("double int64 string uint64", "double"), weight=20)(convers
 LIBRARY.metered(
     *_from("bool bytes double duration int64 string timestamp uint64 ip cidr", "string"),
     weight=6,
+    moving=Moving.READ,
     grows=_string_cost,
     gives=lambda given: given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given),
 )(conversion.to_string)
 LIBRARY.linear(*_from("bytes string", "bytes"), weight=6, gives=encoded)(conversion.to_bytes)
 LIBRARY.plain(*_from("bool string", "bool"), weight=4)(conversion.to_bool)
-LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40)(conversion.to_timestamp)
+LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40, moving=Moving.CARRIED)(conversion.to_timestamp)
 LIBRARY.metered(
     *_from("duration string", "duration"),
     weight=25,
+    moving=Moving.CARRIED,
     grows=lambda given: given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN)),
 )(conversion.to_duration)
-LIBRARY.plain("type  type  (A) -> type(A)", weight=6)(conversion.to_type)
-LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, gives=part_of)(conversion.to_dyn)
+LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=Moving.CARRIED)(conversion.to_type)
+LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=Moving.CARRIED, gives=part_of)(conversion.to_dyn)

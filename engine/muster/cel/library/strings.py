@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from muster.cel.declarations import Moving
 from muster.cel.errors import EvaluationError
 from muster.cel.library import lists
 from muster.cel.library.formatting import format_, format_cost, formatted
@@ -52,6 +53,7 @@ def _search_cost(given: "Given") -> "Range":
     "string_index_of_string_int  indexOf  string.(string, int) -> int",
     "list_index_of               indexOf  list(A).(A) -> int",
     weight=8,
+    moving=Moving.COMPARED,
     grows=_search_cost,
 )
 def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
@@ -77,6 +79,7 @@ def _search_back_cost(given: "Given") -> "Range":
     "string_last_index_of_string_int  lastIndexOf  string.(string, int) -> int",
     "list_last_index_of               lastIndexOf  list(A).(A) -> int",
     weight=12,
+    moving=Moving.COMPARED,
     grows=_search_back_cost,
 )
 def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
@@ -235,6 +238,7 @@ def trim(text: Any) -> str:
     "string_reverse  reverse  string.() -> string",
     "list_reverse    reverse  list(A).() -> list(A)",
     weight=6,
+    moving=Moving.CARRIED,
     stride=4,
     gives=part_of,
 )
@@ -253,6 +257,10 @@ def quote(text: Any) -> str:
     return f'"{body}"'.encode("utf-8", "replace").decode()
 
 
-LIBRARY.metered("string_format  format  string.(list(dyn)) -> string", weight=20, grows=format_cost, gives=formatted)(
-    format_
-)
+LIBRARY.metered(
+    "string_format  format  string.(list(dyn)) -> string",
+    weight=20,
+    moving=Moving.READ,
+    grows=format_cost,
+    gives=formatted,
+)(format_)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.conversion import parse_span, parse_time, pay_for_span
-from muster.cel.runtime.describe import shown
+from muster.cel.runtime.describe import named
 from muster.cel.runtime.selection import Optional
 from muster.cel.types import (
     DOUBLE,
@@ -42,12 +42,12 @@ class _Named(dict[Any, T]):
         if isinstance(value, self._sort):
             return value
         if value.__class__ is not str:
-            raise EvaluationError(f"{shown(value)} is not {self._what}")
-        named = self._parse(value)
+            raise EvaluationError(f"{named(value)} is not {self._what}")
+        parsed = self._parse(value)
         if len(self) >= _REMEMBERED:
             self.clear()
-        self[value] = named
-        return named
+        self[value] = parsed
+        return parsed
 
 
 #: The instant, or the duration, that a text names.
@@ -97,7 +97,7 @@ def convert(meter: Meter, site: int, value: Any, kind: Type, where: str) -> Any:
     except BudgetExceeded:
         raise
     except (EvaluationError, TypeError) as error:
-        reason = error.message if isinstance(error, EvaluationError) else f"{shown(value)} is no time"
+        reason = error.message if isinstance(error, EvaluationError) else f"{named(value)} is no time"
         raise EvaluationError(f"{where}: {reason}") from None
 
 

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.runtime.budget import Meter, spend
+from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload, shown, type_name
 from muster.cel.runtime.numbers import pay_for_text
-from muster.cel.runtime.temporal import EPOCH, SECOND, WATCHING, instant, instant_ns, rate_of, span, span_ns, watch
+from muster.cel.runtime.temporal import EPOCH, SECOND, instant, instant_ns, rate_of, span, span_ns
+from muster.cel.runtime.watching import WATCHING, watch, watch_each_second
 from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
@@ -53,6 +54,9 @@ def to_int(meter: Meter, site: int, value: Any) -> int:
             watch(value, lambda moment: instant_ns(moment) // SECOND)
         return instant_ns(value) // SECOND
     if isinstance(value, timedelta):
+        if rate_of(value):
+            spend(meter, site, PRECISE)
+            watch_each_second(value)
         return span_ns(value)
     raise no_overload("int", value)
 
@@ -111,17 +115,9 @@ def to_string(meter: Meter, site: int, value: Any) -> str:
             return str(value, "utf-8")
         except UnicodeDecodeError:
             raise EvaluationError("invalid UTF-8: these bytes are not text") from None
+    if isinstance(value, datetime | timedelta):
+        return time_text(meter, site, value)
     spend(meter, site, FORMATTING)
-    if isinstance(value, datetime):
-        if rate_of(value):
-            spend(meter, site, WATCHING)
-            watch(value, format_time)
-        return format_time(value)
-    if isinstance(value, timedelta):
-        if rate_of(value):
-            spend(meter, site, WATCHING)
-            watch(value, format_span)
-        return format_span(value)
     text = getattr(value, "cel_string", None)
     if text is not None:
         return str(text())
@@ -243,6 +239,15 @@ def parse_span(text: str) -> timedelta:
     if total > _MAX_SPAN:
         raise EvaluationError(f"duration out of range: {shown(text)}")
     return span(-total if text.startswith("-") else total)
+
+
+def time_text(meter: Meter, site: int, value: datetime | timedelta) -> str:
+    """Return the text of an instant or a duration; that of one which moves with `now` differs at each second."""
+    spend(meter, site, FORMATTING)
+    if rate_of(value):
+        spend(meter, site, PRECISE)
+        watch_each_second(value)
+    return format_time(value) if isinstance(value, datetime) else format_span(value)
 
 
 def format_time(value: datetime) -> str:

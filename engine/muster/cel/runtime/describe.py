@@ -65,6 +65,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
 
 
+def named(value: Any) -> str:
+    """Return a value for the message of an error: as `shown`, but only the type of what may move with `now`.
+
+    An error is an outcome, and lasts until the horizon: its message must not differ before.
+    """
+    still = value is None or isinstance(value, (str, bytes, int, float, Mapping, list))
+    return shown(value) if still else f"a {spoken_type(value)}"
+
+
 def no_overload(function: str, *args: Any) -> EvaluationError:
     """Return the error for operands of types that the operator or function does not take."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.runtime.describe import shown, spoken_type
+from muster.cel.runtime.describe import named, shown, spoken_type
 from muster.cel.values import UInt
 
 _COMPARED_NAMES, _COMPARED_LENGTH = 500, 120
@@ -124,7 +124,7 @@ def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> Evaluation
             near = get_close_matches(key, compared, n=2)
             names = [*near, *(name for name in names if name not in near)]
         place = f" in {where}" if where else ""
-        return f"no such key: {shown(key)}{place}" + (f"; it has {listed(names)}" if names else "")
+        return f"no such key: {named(key)}{place}" + (f"; it has {listed(names)}" if names else "")
 
     return EvaluationError(message)
 

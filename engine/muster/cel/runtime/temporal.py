@@ -25,9 +25,10 @@ _LOW = -62_135_596_800 * SECOND
 _HIGH = 253_402_300_800 * SECOND
 _INT64 = 2**63
 _SAFE_DAYS = 106_751
-
-WATCHING = 2_500
-"""Units of finding out when a function of a value that moves with `now` gives something else."""
+_AHEAD_DAYS = 36_525
+"""Days in which a value may leave the range that it must be in: what is farther off than a century counts as never."""
+_AHEAD = _AHEAD_DAYS * 86_400 * SECOND
+_STEADY_DAYS = _SAFE_DAYS - _AHEAD_DAYS
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -172,6 +173,8 @@ class Span(_Compared, timedelta):
 
 def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
     """Return the timestamp at `ns` nanoseconds since 1970: a plain datetime unless it needs more than that."""
+    if rate:
+        _watch_range(ns, rate, clock, _LOW, _HIGH)
     if not _LOW <= ns < _HIGH:
         raise EvaluationError("timestamp out of range: years 1 to 9999 are possible")
     plain = EPOCH + timedelta(microseconds=ns // 1000)
@@ -223,10 +226,24 @@ def clock_of(*values: object) -> Watch | None:
     return None
 
 
-def _ranged(ns: int) -> int:
+def _result(ns: int, rate: int, clock: Watch | None) -> timedelta:
+    """Return the duration that arithmetic gives."""
+    if rate:
+        _watch_range(ns, rate, clock, -_INT64, _INT64)
     if not -_INT64 <= ns < _INT64:
         raise EvaluationError("duration out of range: results of arithmetic may span 292 years")
-    return ns
+    return span(ns, rate, clock)
+
+
+def _watch_range(ns: int, rate: int, clock: Watch | None, low: int, high: int) -> None:
+    """Tell the clock when a value enters its range or leaves it, unless that is more than a century ahead."""
+    reach = _AHEAD * abs(rate)
+    if low + reach <= ns < high - reach:
+        return
+    for bound in (low, high):
+        gap = ns - bound
+        if abs(gap) <= reach:
+            _record_flip(gap, rate, "<", clock, outcome=gap < 0)
 
 
 def add_span(meter: Meter, site: int, time: datetime, by: timedelta) -> datetime:
@@ -262,15 +279,15 @@ def difference(meter: Meter, site: int, later: datetime, earlier: datetime) -> t
     if not isinstance(later, datetime) or not isinstance(earlier, datetime):
         raise no_overload("_-_", later, earlier)
     spend(meter, site, PRECISE)
-    ns = _ranged(instant_ns(later) - instant_ns(earlier))
-    return span(ns, rate_of(later) - rate_of(earlier), clock_of(later, earlier))
+    rate = rate_of(later) - rate_of(earlier)
+    return _result(instant_ns(later) - instant_ns(earlier), rate, clock_of(later, earlier))
 
 
 def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
     """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
     if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
-        if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
+        if -_SAFE_DAYS <= gap.days < _STEADY_DAYS:
             if gap > limit:
                 return True
             try:
@@ -286,7 +303,7 @@ def elapsed_at_least(meter: Meter, site: int, later: Any, earlier: Any, limit: t
     """Return `later - earlier >= limit`."""
     if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
-        if -_SAFE_DAYS <= gap.days < _SAFE_DAYS:
+        if -_SAFE_DAYS <= gap.days < _STEADY_DAYS:
             if gap >= limit:
                 return True
             try:
@@ -311,20 +328,20 @@ def elapsed_at_most(meter: Meter, site: int, later: Any, earlier: Any, limit: ti
 def add_spans(meter: Meter, site: int, left: timedelta, right: timedelta) -> timedelta:
     """Return `left + right`."""
     spend(meter, site, PRECISE)
-    ns = _ranged(span_ns(left) + span_ns(right))
-    return span(ns, rate_of(left) + rate_of(right), clock_of(left, right))
+    rate = rate_of(left) + rate_of(right)
+    return _result(span_ns(left) + span_ns(right), rate, clock_of(left, right))
 
 
 def subtract_spans(meter: Meter, site: int, left: timedelta, right: timedelta) -> timedelta:
     """Return `left - right`."""
     spend(meter, site, PRECISE)
-    ns = _ranged(span_ns(left) - span_ns(right))
-    return span(ns, rate_of(left) - rate_of(right), clock_of(left, right))
+    rate = rate_of(left) - rate_of(right)
+    return _result(span_ns(left) - span_ns(right), rate, clock_of(left, right))
 
 
 def negate(value: timedelta) -> timedelta:
     """Return `-value`."""
-    return span(_ranged(-span_ns(value)), -rate_of(value), clock_of(value))
+    return _result(-span_ns(value), -rate_of(value), clock_of(value))
 
 
 def _compare(left: Any, right: Any, symbol: str) -> bool:
@@ -350,38 +367,3 @@ def _record_flip(gap: int, rate: int, symbol: str, clock: Watch | None, *, outco
         if elapsed > 0 and compare(gap + rate * elapsed, 0) != outcome:
             clock.record_second(second)
             return
-
-
-def watch(value: datetime | timedelta, function: Callable[[Any], object]) -> None:
-    """Tell the clock of a tracked value the next second at which `function(value)` gives something else.
-
-    For functions of calendar and clock, which are constant for a while and then change: the search doubles its step
-    until it sees a change, then halves the distance. A change farther off than ten thousand years is none.
-    """
-    rate, clock = rate_of(value), clock_of(value)
-    if not rate or clock is None:
-        return
-    start = -(-(clock.now_ns + 1) // SECOND)
-    base = instant_ns(value) if isinstance(value, datetime) else span_ns(value)
-    make: Callable[[int], Any] = instant if isinstance(value, datetime) else span
-    present = function(make(base))
-
-    def differs(second: int) -> bool:
-        try:
-            return function(make(base + rate * (second * SECOND - clock.now_ns))) != present
-        except (EvaluationError, OverflowError):
-            return True  # out of range is a different outcome
-
-    same, step = start - 1, 1
-    while not differs(same + step):
-        same, step = same + step, step * 2
-        if step > 2**39:
-            return
-    changed = same + step
-    while changed - same > 1:
-        middle = (same + changed) // 2
-        if differs(middle):
-            changed = middle
-        else:
-            same = middle
-    clock.record_second(changed)

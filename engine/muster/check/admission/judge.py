@@ -1,24 +1,28 @@
 """What the policies in force say of a revision: a finding per violation, at the object."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from muster import cel
 from muster.check.admission.foreigners import Foreigners, foreign_requests
 from muster.check.admission.messages import noted, refused, short
+from muster.check.admission.pointing import NAME, fields_read, place_in
 from muster.check.admission.surroundings import Surroundings
+from muster.check.schema_findings import schema_findings
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
 from muster.fleet.objects import Object
+from muster.fleet.schemas import is_sound
+from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.source import Place
 from muster.model.tree import At, Tree
 from muster.policy.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
-from muster.policy.admission.request import NOBODY, Request, requests
+from muster.policy.admission.request import NOBODY, Request, operation, requests
 from muster.policy.admission.resources import Resource
 from muster.policy.lazy import PolicyScope
 from muster.policy.witness import Note, Witness, WitnessedScope
@@ -69,7 +73,8 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
                 found = list(_of_request(surroundings, admissions, replace(request, object=left)))
         yield from found
 
-    known = each((request for request in requests(fleet, base) if spoken(request.resource)), judged)
+    asked = (request for request in requests(fleet, base) if spoken(request.resource))
+    known = each(asked if base is None else _in_force(base, asked), judged)
     foreign = each(foreign_requests(foreigners, earlier, spoken_of), lambda asked: judged(asked.request()))
     said = (*known, *foreign)
     return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
@@ -94,6 +99,20 @@ def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> 
         kinds.add(("", "Namespace"))
     found = (one for kind in kinds for one in fleet.foreign.get(kind, ()))
     return frozenset(Place(one.source.label, one.line, 1) for one in found)
+
+
+def _in_force(base: Fleet, asked: Iterable[Request]) -> Iterator[Request]:
+    """The requests with each old object as it was in force: what its schema refused was not, and never existed for an
+    API server either."""
+    for request in asked:
+        old = request.old
+        if old is not None and not is_sound(old.kind, base.declared(old).body):
+            left, _ = heard(old, lambda one: schema_findings(base.declared(one)))
+            old = left if left is not None and is_sound(left.kind, base.declared(left).body) else None
+            if old is None and request.object is None:
+                continue
+            request = replace(request, old=old, operation=operation(request.object, old))
+        yield request
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +146,7 @@ def _judged(around: Surroundings, binding: Binding, request: Request) -> Iterato
 def _scope(around: Surroundings, binding: Binding, request: Request, params: Tree) -> PolicyScope:
     user = around.user(request) if binding.policy.asks_who else NOBODY
     variables: dict[str, object] = {
-        "object": None if request.object is None else request.object.body,
+        "object": None if request.object is None else around.fleet.declared(request.object).body,
         "oldObject": None if request.old is None else request.old.body,
         "derived": request.derived,
         "request": request.tree(user),
@@ -153,8 +172,21 @@ def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterat
             if policy.strict:
                 yield _refused(binding, request, f"the expression {short(rule.expression)} failed: {outcome}")
         elif not outcome:
-            yield _refused(binding, request, _message(rule, scope))
+            yield _refused(binding, request, _message(rule, scope), _place(policy, rule, request, scope))
     yield from _noted(binding, request, scope)
+
+
+def _place(policy: AdmissionPolicy, rule: Validation, request: Request, scope: PolicyScope) -> Path | At:
+    """Where in the object stands what a rule refuses."""
+    if request.object is None:
+        return NAME
+
+    def refuses(body: Tree) -> bool:
+        seen = {name: scope[name] for name in ("oldObject", "derived", "request", "params", "namespaceObject")}
+        trial = PolicyScope({**seen, "object": body}, policy.variables, cel.EXPRESSION_LIMIT)
+        return _outcome(rule.holds, trial, (*rule.at, "expression")) is False
+
+    return place_in(request.object, fields_read(rule.holds, policy.variables), refuses)
 
 
 def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
@@ -206,5 +238,5 @@ def _message(rule: Validation, scope: PolicyScope) -> str:
     return rule.message.literal or f"failed expression: {short(rule.expression)}"
 
 
-def _refused(binding: Binding, request: Request, message: str) -> Finding:
-    return refused(binding.policy.id, binding.severity, request.id, request.object, binding.source, message)
+def _refused(binding: Binding, request: Request, message: str, at: Path | At = NAME) -> Finding:
+    return refused(binding.policy.id, binding.severity, request.id, request.object, binding.source, message, at)

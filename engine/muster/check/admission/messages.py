@@ -3,21 +3,30 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from muster.check.admission.pointing import NAME
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
+from muster.model.decision import Path
 from muster.model.finding import Finding, Severity
 from muster.model.findings import finding
 from muster.model.ids import ObjectId
+from muster.model.tree import At
 
 _LONGEST = 200
 _SAYS_SO: Final = " says so"
 
 
 def refused(
-    policy: ObjectId, severity: Severity, id_: ObjectId, obj: Object | None, binding: Object, message: str
+    policy: ObjectId,
+    severity: Severity,
+    id_: ObjectId,
+    obj: Object | None,
+    binding: Object,
+    message: str,
+    at: Path | At,
 ) -> Finding:
-    """What a policy does not allow, at the object; of one that is gone at the binding."""
-    place = place_of((obj or binding).parts, ("metadata", "name"))
+    """What a policy does not allow, at a field of the object; of one that is gone at the binding."""
+    place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
     return finding("MUS320", text, place, hint=says_so(policy), object_=id_, severity=severity)

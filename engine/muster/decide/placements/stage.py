@@ -26,7 +26,13 @@ from muster.model.tree import dig
 from muster.policy.placements.compiled import CompiledPlacement
 
 _BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
+_SCHEDULABLE = Because("placements", OF_SPEC, "whether the placement can be scheduled as it is written")
 _KEPT = Because("kept", OF_ITSELF, "the placement cannot be scheduled, so it keeps its last decisions")
+_DELETED = Because(
+    "kept", (Input(("metadata", "deletionTimestamp")),), "the placement is being deleted, so it keeps them"
+)
+_PAUSED = Because("kept", (Input(("metadata", "annotations")),), "its annotation says that nothing is to schedule it")
+_BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or is out of sight, so its decisions stay")
 _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
@@ -43,8 +49,8 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     yield from each(shared.of(PLACEMENT), placed)
     for id_ in sorted(contests.kept.keys() - placements.keys()):
         shards = remaining(contests, id_)
-        yield from _decisions(shared, contests, id_, shards, _KEPT)
-        yield from _numbers(id_, shards, _KEPT)
+        yield from _decisions(shared, contests, id_, shards, _BROKEN)
+        yield from _numbers(id_, shards, _BROKEN)
         yield from _left(contests, id_, clusters_of(shards), None)
 
 
@@ -80,8 +86,9 @@ def _unscheduled(
         return
     shards = remaining(contests, obj.id) or (Shard(f"{obj.id.name}-decision-1", "", 0, ()),)
     selected = clusters_of(shards)
-    yield from _decisions(shared, contests, obj.id, shards, _KEPT)
-    yield from _numbers(obj.id, shards, _KEPT)
+    because = _DELETED if obj.deleting else _PAUSED if paused else _KEPT
+    yield from _decisions(shared, contests, obj.id, shards, because)
+    yield from _numbers(obj.id, shards, because)
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
         found = eligible(contests.candidates, obj.id.namespace, sets, (), frozenset(selected))
@@ -89,7 +96,7 @@ def _unscheduled(
         yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
-            yield as_it_was(obj.id, type_, before, _KEPT)
+            yield as_it_was(obj.id, type_, before, because)
     yield from _left(contests, obj.id, selected, None)
 
 
@@ -143,8 +150,8 @@ def _numbers(
 
 
 def _conditions(shared: Shared, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
-    for type_, said in ((SATISFIED, enough), (MISCONFIGURED, sound)):
-        yield saying(shared, id_, type_, said, _BECAUSE, now)
+    for type_, said, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
+        yield saying(shared, id_, type_, said, because, now)
 
 
 def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:

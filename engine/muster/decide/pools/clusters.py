@@ -10,7 +10,8 @@ from datetime import datetime
 
 from muster.decide.conditions import of_objects
 from muster.decide.context import Context, Stated
-from muster.decide.pools.ledger import CARRIED, Ledger
+from muster.decide.pools.carried import of_cluster
+from muster.decide.pools.ledger import Ledger
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.decide.pools.model import HIBERNATING, Cluster, PoolKey, instant
 from muster.decide.pools.powerstate import power_view
@@ -30,7 +31,7 @@ ASKED = "powerStateSince"
 _POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
 _HIBERNATE_AFTER = Because("pools hibernateAfter", (Input(("spec", "hibernateAfter")),))
 _TIMEOUT = Because("pools timeout", (Input(("spec", "powerState")),))
-_BROKEN = Because("pools", OF_CONDITIONS, "it is deleted because it is broken")
+_BROKEN = Because("pools", OF_CONDITIONS, "it is broken, and it is being deleted")
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
@@ -52,7 +53,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Stated | Fail
         if (fault := attempt(cluster, lambda cluster=cluster: alone.state(cluster))) is not None:  # type: ignore[misc]
             yield fault
     seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
-    asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not cluster.deleting]
+    asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)]
     for outcome in of_objects(seen, asked, context, now):
         if not isinstance(outcome, Decision):
             yield outcome
@@ -103,7 +104,9 @@ class _Alone:
             for name in (TO_RUNNING, TO_HIBERNATING):
                 fields.pop(("spec", name), None)
             fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
-        self.ledger.set_all(cluster.id, fields, CARRIED)
+        conditions, asked = self.view.conditions_before(cluster.id), asked_since(self.view, cluster, self.now)
+        for path, value in fields.items():
+            self.ledger.set(cluster.id, path, value, of_cluster(cluster, path, value, conditions, asked))
 
     def _power(self, cluster: Cluster) -> None:
         before = self.view.conditions_before(cluster.id)

@@ -12,7 +12,6 @@ from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
 from muster.model.tree import Tree, mapping_at
 
-CARRIED = Because("pools", OF_ITSELF, "as muster declared it before")
 _AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 

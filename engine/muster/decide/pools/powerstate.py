@@ -144,9 +144,10 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
     """The instant after which hibernateAfter asks for hibernation; None where it never does.
 
     Clusters of a pool wait until they are claimed, and a person's word is never worked against. The clock runs from
-    the latest of installation, claim and the moment at which the cluster became ready.
+    the latest of installation, claim and the moment at which the cluster became ready. A platform that cannot
+    hibernate runs on.
     """
-    if cluster.told:
+    if cluster.told or reported.get("Hibernating", {}).get("reason") == _UNSUPPORTED:
         return None
     limit = span(cluster.body, "spec", "hibernateAfter")
     claimed = instant(cluster.body, "spec", "clusterPoolRef", "claimedTimestamp")
@@ -162,8 +163,8 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
         instant(ready, "lastTransitionTime") if running else None,
     ]
     known = [moment for moment in since if moment is not None]
-    if not known and (running or cluster.power == RUNNING):
-        return OLDEST  # it runs, and nobody knows since when: as upstream, since before any limit
+    if not known and not cluster.fake:
+        return OLDEST  # nobody knows since when it is installed: as upstream, since before any limit
     return later(max(known), limit) if known else None
 
 

@@ -11,12 +11,13 @@ from datetime import datetime
 from muster.decide.context import Context
 from muster.decide.pools import messages
 from muster.decide.pools.buckets import shown_bucket
+from muster.decide.pools.carried import AWAITED, NOTED, of_claim, of_condition
 from muster.decide.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
 from muster.decide.pools.clusters import ASKED, asked_since
 from muster.decide.pools.consent import Consent
 from muster.decide.pools.dependencies import Dependencies
 from muster.decide.pools.inventory import Stock
-from muster.decide.pools.ledger import CARRIED, Ledger
+from muster.decide.pools.ledger import Ledger
 from muster.decide.pools.manifest import carried
 from muster.decide.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.decide.pools.pools import World, pass_over
@@ -33,7 +34,7 @@ from muster.model.times import format_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 OWNER_ROLE = "hive-claim-owner"
-_ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and its claim has ended")
+_ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and it is marked for removal")
 _CLAIMS = Because("claims", OF_SPEC, "what becomes of the claim, and of its cluster")
 
 
@@ -79,7 +80,8 @@ def _carry(world: World) -> None:
             fields = carried(world.fleet.previous.get(claim.id))
             if world.rules.stamps_creation and dig(claim.body, "metadata", "creationTimestamp") is None:
                 fields["metadata", "creationTimestamp"] = format_time(world.now)
-            world.ledger.set_all(claim.id, fields, CARRIED)
+            for path, value in fields.items():
+                world.ledger.set(claim.id, path, value, of_claim(path, value))
 
 
 def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
@@ -115,11 +117,11 @@ def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
 def _await_report(world: World, claim: ObjectId) -> None:
     """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
     before = world.fleet.previous[claim]
-    world.ledger.set_all(claim, carried(before), CARRIED)
+    world.ledger.set_all(claim, carried(before), AWAITED)
     for type_, said in world.fleet.conditions_before(claim).items():
-        world.ledger.add(as_it_was(claim, type_, said, CARRIED))
+        world.ledger.add(as_it_was(claim, type_, said, AWAITED))
     if (lifetime := dig(before, "status", "lifetime")) is not None:
-        world.ledger.set(claim, ("status", "lifetime"), lifetime, CARRIED)
+        world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
 
 
 def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
@@ -140,7 +142,7 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         ledger.add(saying(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
     for type_ in (PENDING, CLUSTER_RUNNING):
         if type_ in before and ledger.value(claim.id, ("status", "conditions", (type_,))) is None:
-            ledger.add(as_it_was(claim.id, type_, before[type_], CARRIED))
+            ledger.add(as_it_was(claim.id, type_, before[type_], of_condition(before[type_])))
     ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
     if fate.removes is not None:
         _mark(world, fate.removes)
@@ -207,7 +209,7 @@ def _remember(world: World) -> None:
             record["reported"] = True
         if id_.name in world.owners:
             record["owner"] = world.owners[id_.name]
-        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, CARRIED)
+        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, NOTED)
 
 
 def _was_reported(fleet: View, cluster: Cluster) -> bool:

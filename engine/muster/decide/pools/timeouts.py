@@ -10,6 +10,7 @@ whose power state changes at once.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from muster.decide.pools.manifest import TO_HIBERNATING, TO_RUNNING
 from muster.decide.pools.model import HIBERNATING, RUNNING, Cluster, instant, span
@@ -26,6 +27,8 @@ from muster.decide.pools.rules import Rules
 from muster.decide.transitions import condition
 from muster.model.times import format_duration, format_time, later
 from muster.model.tree import Tree
+
+_WORDS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", "hibernate")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,9 @@ def wait_of(cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime |
         return None
     since = _since(view, asked)
     if cluster.wanted in ("", RUNNING) and reason in RESUME_REASONS | STOP_REASONS:
-        return _wait(timeouts, TO_RUNNING, since, FAILED_TO_START, "start", "resume")
+        return _wait(timeouts, TO_RUNNING, since, asked, FAILED_TO_START)
     if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
-        return _wait(timeouts, TO_HIBERNATING, since, FAILED_TO_STOP, "stop", "hibernate")
+        return _wait(timeouts, TO_HIBERNATING, since, asked, FAILED_TO_STOP)
     return None
 
 
@@ -78,18 +81,22 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
     if hibernating.get("reason") != RESUMING:
         return None
     since = instant(hibernating, "lastTransitionTime")
-    return _wait(timeouts, TO_RUNNING, since, FAILED_TO_START, "start", "resume")
+    return _wait(timeouts, TO_RUNNING, since, None, FAILED_TO_START)
 
 
-def _wait(timeouts: Tree, field: str, since: datetime | None, reason: str, verb: str, doing: str) -> Wait | None:
+def _wait(
+    timeouts: Tree, field: str, since: datetime | None, asked: datetime | None, reason: str
+) -> Wait | None:  # fmt: skip
+    """The wait that counts `since` an instant; `asked`: when muster asked for it, None where a person did."""
     limit = span(timeouts, field)
     deadline = later(since, limit) if since is not None and limit is not None else None
     if limit is None or since is None or deadline is None:
         return None
-    message = (
-        f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}: "
-        f"it was asked to {doing} at {format_time(since)}"
-    )
+    verb, doing = _WORDS[reason]
+    when = "" if asked is None else f": it was asked to {doing} at {format_time(asked)}"
+    if asked != since:
+        when += f"{', and' if when else ':'} the wait counts from {format_time(since)}"
+    message = f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}{when}"
     return Wait(deadline, reason, message)
 
 

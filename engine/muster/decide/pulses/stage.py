@@ -36,7 +36,8 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, Variables] = {}
 
-    def asked(policy: PulsePolicy, obj: Object) -> Iterator[Pulse | Wake]:
+    def asked(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
+        obj = view.declared(found)
         if not policy.target.selects(obj):
             return
         base = bases.get(obj.id)

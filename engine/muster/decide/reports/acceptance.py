@@ -19,6 +19,7 @@ from muster.model.times import format_duration, later, second_at
 from muster.model.tree import Tree
 
 ACCEPTED = "Accepted"
+_OUT_OF_TIME = frozenset(("ObservedTimeAhead", "ObservedTimeTooOld"))
 _MANDATORY = ("Available", "Applied", "Health")
 
 
@@ -46,13 +47,20 @@ class Verdict:
         """Whether the report is the one that counts."""
         return self.reason == ACCEPTED
 
+    @property
+    def in_time(self) -> bool:
+        """Whether the report came neither too early nor too late."""
+        return self.reason not in _OUT_OF_TIME
+
 
 @dataclass(frozen=True, slots=True)
 class Report(Payload):
-    """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in."""
+    """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in.
+    `judged`: a run before this one has read it, in time."""
 
     spec: Tree
     namespace: str
+    judged: bool = False
 
     def status(self, type_: str) -> str | None:
         """The status of a condition; None where the report has none of that type."""
@@ -80,8 +88,8 @@ Rule: TypeAlias = Callable[[Report, Situation], Verdict | None]
 def judge(report: Report, situation: Situation) -> Verdict:
     """Return what becomes of a report: the first rule that objects decides.
 
-    A report that is the stored one word for word has been judged before and stays accepted, however old it grows: that
-    verdict is `repeated`.
+    A report that is the stored one word for word has been judged before and stays accepted: that verdict is `repeated`.
+    One that came in time grows too old no more, whatever became of it.
     """
     stored = situation.stored
     if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
@@ -102,7 +110,7 @@ def _out_of_time(report: Report, at: Situation) -> Verdict | None:
     if report.time - at.now > at.limits.ahead:
         text = f"observed_time must not be more than {format_duration(at.limits.ahead)} in the future."
         return Verdict("ObservedTimeAhead", text, second_at(later(report.time, -at.limits.ahead)))
-    if at.now - report.time > at.limits.age:
+    if at.now - report.time > at.limits.age and not report.judged:
         text = f"observed_time must not be more than {format_duration(at.limits.age)} in the past."
         return Verdict("ObservedTimeTooOld", text)
     return None

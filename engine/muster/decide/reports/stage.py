@@ -2,6 +2,9 @@
 
 However many files carry reports of one adapter on one object, and in whatever order they arrived, the same one counts:
 the newest by generation and then by time of those that the rules accept.
+
+A report comes in time or not when it is first read. One that came in time and does not count is remembered by a digest,
+`status.muster.judged`: it grows too old no more, whoever reads it next.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from muster.decide.context import Context
+from muster.decide.generations import spec_digest
 from muster.decide.incarnations import came_to_be, creations
 from muster.decide.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
 from muster.decide.transitions import saying
@@ -19,26 +23,34 @@ from muster.fleet.reports import (
     RULE,
     Accepted,
     accept,
+    accepted_in,
     remembered,
     required_adapters,
+    same_report,
     target_of,
 )
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input
+from muster.model.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
 from muster.model.finding import Finding
 from muster.model.groups import grouped
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, TARGETS
 from muster.model.source import Part
 from muster.model.times import format_time, try_duration
-from muster.model.tree import Tree
+from muster.model.tree import Tree, mapping_at
 from muster.policy.variables import generation_of
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
-_KEPT = Because(RULE, OF_ITSELF, "the report's file is gone; what it said stands as long as the object does")
+_COUNTS = "it is still reported, and nothing newer of the adapter on the object counts"
+_OUTLASTS = Because(RULE, OF_SPEC, "the report says something else now, which does not count; what it said before does")
+_GONE = Because(RULE, OF_ITSELF, "no file has the report any more; what it said counts as long as the object is there")
+_BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; what it said before counts")
+_ONCE = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
 _CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
 _JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
+#: Where it is remembered what counts.
+MUSTER: Path = ("status", "muster")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
@@ -98,24 +110,57 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
     verdicts: list[tuple[Object, Verdict]] = []
     for obj in reports:
         at = situation if counts is situation.stored else replace(situation, stored=counts)
-        verdict = judge(Report(obj.spec, obj.id.namespace), at)
+        verdict = judge(Report(obj.spec, obj.id.namespace, _was_judged(view, obj)), at)
         verdicts.append((obj, verdict))
         if verdict.accepted and not verdict.repeated:
             counts = accept(obj.id, obj.spec, counts)
     for obj, verdict in verdicts:
         yield _told(view, obj, verdict, situation.now)
     if situation.generation is None:
-        return
-    yield from _remembered_by(counts, situation.stored)
+        counts = None
+    judged = {
+        obj.id: spec_digest(obj.spec) for obj, verdict in verdicts
+        if verdict.in_time and not (counts and counts.holder == obj.id and same_report(counts.spec, obj.spec))
+    }  # fmt: skip
+    said = {obj.id: verdict for obj, verdict in verdicts}
+    yield from _remembered_by(view, counts, situation.stored, said, judged)
 
 
-def _remembered_by(counts: Accepted | None, before: Accepted | None) -> Iterator[Decision]:
-    if counts is None:
-        return
-    because = _BECAUSE if counts is not before else _KEPT
-    yield Decision(counts.holder, ("status", "muster"), counts.bookkeeping, because)
-    if before is not None and before.holder != counts.holder:
-        yield Decision(before.holder, ("status", "muster"), None, _BECAUSE)
+def _was_judged(view: View, obj: Object) -> bool:
+    """Whether a run before this one has read the report in time: what it remembers is that report."""
+    known = mapping_at(view.previous.get(obj.id), "status", "muster")
+    if "judged" in known and known["judged"] == spec_digest(obj.spec):
+        return True
+    stored = accepted_in(view, obj.id)
+    return stored is not None and same_report(stored.spec, obj.spec)
+
+
+def _remembered_by(
+    view: View, counts: Accepted | None, before: Accepted | None, said: Mapping[ObjectId, Verdict],
+    judged: Mapping[ObjectId, str],
+) -> Iterator[Decision]:  # fmt: skip
+    left = dict(judged)
+    if counts is not None:
+        own = left.pop(counts.holder, None)
+        if counts.holder not in said:  # nobody judged it in this run, so what was remembered of it stays
+            own = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
+        value = {**counts.bookkeeping, "judged": own} if own else counts.bookkeeping
+        yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, said))
+        if before is not None and before.holder != counts.holder and before.holder not in left:
+            yield Decision(before.holder, MUSTER, None, _BECAUSE)
+    for id_, digest in left.items():
+        yield Decision(id_, (*MUSTER, "judged"), digest, _ONCE)
+
+
+def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[ObjectId, Verdict]) -> Because:
+    """Why a report counts: it was just accepted, it still says the same, or nothing that counts has followed it."""
+    if counts is not before:
+        return _BECAUSE
+    if (same := next((id_ for id_, verdict in said.items() if verdict.repeated), None)) is not None:
+        return Because(RULE, (Input(("spec",), same),), _COUNTS)
+    if counts.holder in said:
+        return _OUTLASTS
+    return _BROKEN if counts.holder in view.broken or view.unidentified else _GONE
 
 
 def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:

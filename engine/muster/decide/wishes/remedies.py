@@ -110,8 +110,8 @@ class Remedies:
         self.scopes.clock.reset()
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
-        pairs = pairs_before(self.view, obj.id)
-        standing = dict(self._standing(obj, pairs))
+        pairs, known = self._before(obj)
+        standing = dict(self._standing(obj, pairs, known))
         asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
         asked.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
         asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
@@ -134,24 +134,44 @@ class Remedies:
             if remedy.immediate or held or expression.holds:
                 wanted.update((action, name) for action in remedy.actions)
             elif ground.stands:
-                wanted.update(pair for pair in pairs if pair[1] == name)
+                wanted.update(pair for pair in pairs if pair[1] == name and pair[0] in remedy.actions)
                 doubtful.update(kept or expression.doubtful)
             else:
                 continue
             grounds[name] = ground
         could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
-        return Acting(frozenset(wanted), grounds, frozenset(could), frozenset(doubtful), self.scopes.clock.horizon)
+        at_once = frozenset(action for remedy in asked.values() if remedy.immediate for action in remedy.actions)
+        return Acting(
+            frozenset(wanted), grounds, frozenset(could), frozenset(doubtful), at_once, self.scopes.clock.horizon
+        )
 
     def _digest(self, remedy: Remedy) -> str:
         if remedy.id.name not in self._digests:
             self._digests[remedy.id.name] = digest_of(remedy)
         return self._digests[remedy.id.name]
 
-    def _standing(self, obj: Object, pairs: Iterable[Pair]) -> Iterator[tuple[str, Ground]]:
+    def _before(self, obj: Object) -> tuple[list[Pair], Mapping[str, Ground]]:
+        """The actions of the last run with their Remedies, and on what those stood, by the names that they have now."""
+        pairs = pairs_before(self.view, obj.id)
+        if not pairs:
+            return pairs, {}
+        known = grounds_before(self.view.previous.get(obj.id))
+        names = {name: self._name_now(obj, name, known.get(name)) for _, name in pairs}
+        now = sorted({(action, names[name]) for action, name in pairs})
+        return now, {names[name]: known[name] for name in sorted(names) if name in known}
+
+    def _name_now(self, obj: Object, name: str, ground: Ground | None) -> str:
+        """The name of the Remedy that was called `name`: another one where one that is the same has taken its place."""
+        if name in self._by_name or ground is None or self._is_out_of_sight(name):
+            return name
+        same = (one for one in self._by_name.values() if one.actions and one.speaks_of(obj.id.name))
+        return min((one.id.name for one in same if self._digest(one) == ground.digest), default=name)
+
+    def _standing(
+        self, obj: Object, pairs: Iterable[Pair], known: Mapping[str, Ground]
+    ) -> Iterator[tuple[str, Ground]]:
         """The Remedies that acted on the cluster in the last run, are the same today, and still speak of it."""
-        names = {name for _, name in pairs}
-        known = grounds_before(self.view.previous.get(obj.id)) if names else {}
-        for name in names:
+        for name in {name for _, name in pairs}:
             remedy = self._by_name.get(name)
             if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
                 continue
@@ -182,7 +202,9 @@ class Remedies:
     def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """What a Remedy that cannot be read had asked for: a typo in it is no recovery."""
         if self.shared.uncertain(REMEDY):
-            for action, name in pairs:
-                id_ = REMEDY.id(name)
-                if id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects):
-                    yield action, name
+            yield from ((action, name) for action, name in pairs if self._is_out_of_sight(name))
+
+    def _is_out_of_sight(self, name: str) -> bool:
+        """Whether a Remedy cannot be read, or may be in a file that cannot."""
+        id_ = REMEDY.id(name)
+        return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)

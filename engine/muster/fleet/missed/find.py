@@ -15,6 +15,7 @@ nowhere else any more. All else goes on; only without a history may such a file 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from muster.fleet.missed.allowed import allowed_removals
 from muster.fleet.missed.guesses import by_guess
 from muster.fleet.missed.history import accounted_for, by_history
 from muster.fleet.missed.names import by_name
@@ -37,7 +38,8 @@ class Missed:
 
     `unidentified`: there is a file that may hold any object, and no history says which.
     `since` is the commit of the last run that found every file whole, where that is known and some file is not;
-    `allowances` are what the commits since the last run say of removals, where clusters are missed.
+    `allowed` are the clusters that a commit removed which says that it means to; `idle` what such commits say that
+    names no cluster they remove.
     """
 
     broken: frozenset[ObjectId]
@@ -45,7 +47,8 @@ class Missed:
     findings: tuple[Finding, ...]
     unidentified: bool
     since: str = ""
-    allowances: tuple[str, ...] = ()
+    allowed: frozenset[ObjectId] = frozenset()
+    idle: tuple[str, ...] = ()
 
 
 def find_missed(
@@ -68,8 +71,8 @@ def find_missed(
     unidentified = bool(search.unclear) and not accounted_for(search, past)
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
-    allowances = past.allowances if past is not None and _any_cluster_is_gone(search) else ()
-    return Missed(broken, stand_ins, tuple(search.findings), unidentified, since, allowances)
+    allowed, idle = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
+    return Missed(broken, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
 
 
 def _any_cluster_is_gone(search: Search) -> bool:

@@ -25,7 +25,7 @@ _GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))
 _GVR = ObjectType("resource", required(group=STRING, version=STRING, resource=STRING))
 _STRINGS = ListType(STRING)
 _USER = ObjectType("userInfo", required(username=STRING, uid=STRING, groups=_STRINGS, extra=MapType(STRING, _STRINGS)))
-_REQUEST = ObjectType(
+REQUEST = ObjectType(
     "request",
     {
         **required(operation=STRING, name=STRING),
@@ -187,7 +187,7 @@ def _environment(kind: Kind | None, param_kind: tuple[str, str] | None) -> cel.E
             # It may be null, which no type of an object allows for.
             "oldObject": DYN,
             "derived": object_,
-            "request": _REQUEST,
+            "request": REQUEST,
             "params": DYN if registered is None else object_type(registered),
             "namespaceObject": DYN,
             "variables": ObjectType("variables", {}),

@@ -12,11 +12,12 @@ from functools import cache
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, ListType, ObjectType, required
 from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
 from muster.model.finding import Finding
 from muster.model.kinds import MANAGED_CLUSTER
-from muster.model.tree import Tree, mapping_at, mappings_at, read_json
+from muster.model.tree import At, Tree, mapping_at, mappings_at, read_json
 from muster.policy.expressions import expression_findings
-from muster.policy.selectors import LabelSelector
+from muster.policy.selectors import LabelSelector, selector_mistakes
 from muster.policy.types import object_type
 
 
@@ -61,6 +62,13 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
             except cel.CompileError as raised:
                 findings.extend(expression_findings(obj, path, raised))
                 message = message or f"compilation failed: {raised}"
+        for name in ("labelSelector", "claimSelector"):
+            for at, mistake in selector_mistakes(selector.get(name)):
+                where: At = ("spec", "predicates", index, "requiredClusterSelector", name, *at)
+                findings.append(
+                    finding_at(obj, where, "MUS281", mistake, "until this is mended it keeps its decisions")
+                )
+                message = message or mistake
         labels, claims = (LabelSelector.parse(selector.get(name)) for name in ("labelSelector", "claimSelector"))
         predicates.append(Predicate(labels, claims, tuple(programs)))
     return tuple(predicates), findings, message
@@ -74,7 +82,9 @@ def environment() -> cel.Env:
     return cel.Env(
         variables={"managedCluster": cluster},
         functions={
-            "scores": cel.Function(_scores, (cluster, STRING), ListType(score), cost=30, member=True),
+            "scores": cel.Function(
+                _scores, (cluster, STRING), ListType(score), cost=30, member=True, moving=cel.Moving.CARRIED
+            ),
             "parseJSON": cel.Function(_parse_json, (STRING,), DYN, cost=100, member=True, walks=True),
         },
         result=BOOL,

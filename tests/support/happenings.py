@@ -1,0 +1,261 @@
+"""Happenings that take more than one step, or that only few lives have: each queues in `Living.ahead` what comes next."""
+
+# ruff: noqa: E501 - documents
+
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import yaml
+
+from muster.model.times import format_time
+from muster.model.tree import Tree
+from tests.support.calls import condition, functions, macro
+
+if TYPE_CHECKING:
+    from tests.support.git import Content
+    from tests.support.living import Living
+
+_TAINTS = (
+    "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {{name: outage}}\nspec:\n  target: {{kind: ManagedCluster}}\n  taints:\n"
+    "  - {{key: example.com/silent, effect: {effect}, when: \"status(conditions, 'ManagedClusterConditionAvailable') == 'Unknown' && self.metadata.labels.region != 'us'\"}}\n"
+    "  - {{key: example.com/region, effect: NoSelectIfNew, when: \"self.metadata.labels.region == '{region}'\"}}\n"
+)
+_CALLING = "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: calling}\nspec:\n  target: {kind: ManagedCluster}\n  taints:\n"
+_BUDGET = (
+    "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {{name: default}}\n"
+    "spec: {{maxDisrupted: {most}, ignoreUpTo: 0, cooldown: {cooldown}}}\n"
+)
+_MINUTES = (-1500, -40, -31, -29, -10, -1, 0, 0, 4, 6)
+_TYPES = ("Applied", "Available", "Health")
+
+
+# -- an outage
+
+
+def an_outage(living: "Living") -> str:
+    """All are silent under a budget that cools down; some things change meanwhile, and they come back bit by bit."""
+    chance = living.chance
+    most, cooldown = chance.choice(("1", "20%", "50%")), chance.choice(("30s", "1m", "10m"))
+    region, effect = chance.choice(("eu", "us", "ap")), chance.choice(("NoSelect", "NoSelectIfNew", "PreferNoSelect"))
+    left = chance.sample(living.names, min(len(living.names), chance.choice((0, 1, 1, 2))))
+    back = [name for name in living.names if name not in left]
+    chance.shuffle(back)
+    middle = chance.randint(0, len(back))
+    living.ahead += [
+        partial(later, living, chance.choice((301, 310, 400))),
+        *(chance.choice((living.a_label, living.a_label, living.a_move, living.a_report)) for _ in range(chance.randint(0, 3))),
+        partial(all_speak, living, back[:middle]), *([living.a_label] if chance.random() < 0.5 else []),
+        partial(all_speak, living, back[middle:]),
+        *(partial(later, living, chance.choice((1, 10, 29, 31, 61, 601))) for _ in range(3)),
+        *([partial(all_speak, living, left)] if chance.random() < 0.5 else []),
+    ]  # fmt: skip
+    return living.puts(
+        {
+            "policies/outage.yaml": _TAINTS.format(effect=effect, region=region),
+            "policies/budget.yaml": _BUDGET.format(most=most, cooldown=cooldown),
+        },
+        f"an outage begins, of which {left} do not come back: budget {most}, cooldown {cooldown}, {effect}, {region}",
+    )
+
+
+def later(living: "Living", seconds: int) -> str:
+    """Time passes."""
+    living.now += timedelta(seconds=seconds)
+    return f"it is {seconds} s later"
+
+
+def all_speak(living: "Living", names: list[str]) -> str:
+    """Some clusters are heard of."""
+    living.now += timedelta(seconds=living.chance.choice((0, 1, 5)))
+    for name in names:
+        if name in living.names:
+            living.speaks(name)
+    return f"{names} speak"
+
+
+# -- reports
+
+
+def payload(name: str, at: datetime, *, adapter: str, generation: int = 1, statuses: tuple[str, ...] = ("True",) * 3,
+            types: tuple[str, ...] = _TYPES) -> Tree:  # fmt: skip
+    """What an adapter posts."""
+    return {
+        "resource": {"kind": "ManagedCluster", "name": name}, "adapter": adapter, "observed_generation": generation,
+        "observed_time": format_time(at),
+        "conditions": [{"type": t, "status": s} for t, s in zip(types, (*statuses, "True"), strict=False)],
+    }  # fmt: skip
+
+
+def adapter_report(name: str, spec: Tree, *, namespace: str = "") -> str:
+    """An AdapterReport."""
+    metadata = {"name": name, "namespace": namespace or spec["resource"]["name"]}
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "AdapterReport", "metadata": metadata, "spec": spec}
+    return str(yaml.safe_dump(body, sort_keys=False))
+
+
+def a_verdict(living: "Living") -> str:
+    """A report of which anything may become, and which then grows old."""
+    chance, name, adapter = (
+        living.chance,
+        living.chance.choice(living.names),
+        living.chance.choice(("validation", "dns")),
+    )
+    minutes, generation = chance.choice(_MINUTES), chance.choice((1, 1, 1, 2, 3, 9))
+    statuses: tuple[str, ...] = ("True", chance.choice(("True", "False", "Unknown")), "True")
+    types = chance.choice((_TYPES, _TYPES, _TYPES, _TYPES[:2], (*_TYPES, "Health")))
+    spec = payload(name, living.now + timedelta(minutes=minutes), adapter=adapter, generation=generation,
+                   statuses=statuses, types=types)  # fmt: skip
+    other = chance.choice(living.names)
+    what = chance.choice(("", "", "", "", "nobody", "elsewhere"))
+    spec["resource"] = {"kind": "ManagedCluster", "name": "nobody" if what == "nobody" else name}
+    called = f"{adapter}{chance.choice(('', '', '-b'))}"
+    namespace = other if what == "elsewhere" else name
+    text = adapter_report(called, spec, namespace=namespace)
+    if chance.random() < 0.6:
+        living.ahead += [
+            partial(later, living, chance.choice((60, 600, 1500, 1801))) for _ in range(chance.randint(1, 4))
+        ]
+        living.ahead.insert(len(living.ahead) - 1, chance.choice((living.nothing, living.a_label, living.heartbeats)))
+    said = f"{called} reports of {spec['resource']['name']}@{generation} in {namespace}, {minutes} min, {statuses[1]}, {types}"
+    return living.puts({f"reports/{name}-{called}.yaml": text}, said)
+
+
+# -- files that do not count, and derived ones
+
+
+def an_ignored_folder(living: "Living") -> str:
+    """`.musterignore` names something, or nothing any more; in the same commit something else changes."""
+    chance, name = living.chance, living.chance.choice(living.names)
+    pattern = chance.choice(
+        (f"clusters/{name}/", "reports/", "scores/", "pools/", "docs/", f"**/{name}/lease.yaml", None, None, None)
+    )
+    there = (living.repo.path / ".musterignore").exists()
+    if pattern is None and not there:
+        return living.nothing()
+    if there and chance.random() < 0.7:
+        pattern = None
+    living.ahead.append(living.a_label)
+    if pattern is not None:  # most of it is a slip, and mended
+        living.ahead += [living.heartbeats, partial(living.puts, {".musterignore": None}, "nothing is ignored")]
+    return living.puts(
+        {".musterignore": None if pattern is None else f"{pattern}\n", "docs/notes.md": f"{chance.random()}\n"},
+        f"ignored: {pattern}",
+    )
+
+
+def a_name_of_another(living: "Living") -> str:
+    """A cluster's file gives it another name, and where it lies is as it was."""
+    name = living.chance.choice(living.names)
+    path = next(
+        (
+            str(file.relative_to(living.repo.path))
+            for file in sorted(living.repo.path.glob(f"clusters/**/{name}/cluster.yaml"))
+        ),
+        "",
+    )
+    if not path:
+        return living.nothing()
+    text, called = (
+        (living.repo.path / path).read_text(),
+        living.chance.choice((f"{name}x", living.chance.choice(living.names))),
+    )
+    living.ahead += [living.a_status, partial(living.puts, {path: text}, f"{path} is what it was")]
+    return living.puts({path: text.replace(f"name: {name}\n", f"name: {called}\n")}, f"{path} calls {name} {called}")
+
+
+def a_hand_edit(living: "Living") -> str:
+    """A person edits, copies or moves a derived file."""
+    root, chance = living.repo.path, living.chance
+    derived = sorted(root.glob("derived/*/**/*.yaml"))
+    if not derived:
+        return living.nothing()
+    path = chance.choice(derived)
+    at, text = str(path.relative_to(root)), path.read_text()
+    elsewhere = str((path.parent / chance.choice((f"{chance.choice(living.names)}.yaml", "zz.yaml"))).relative_to(root))
+    if chance.random() < 0.3:
+        gone: dict[str, Content] = {at: None} if chance.random() < 0.5 and elsewhere != at else {}
+        return living.puts({elsewhere: text, **gone}, f"{at} is copied to {elsewhere}, {gone}")
+    try:
+        body = yaml.load(text, Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        return living.nothing()
+    if not isinstance(body, dict):
+        return living.nothing()
+    what = chance.choice(_EDITS)
+    what(body, chance, living.names)
+    return living.puts({at: yaml.safe_dump(body, sort_keys=False)}, f"{at}: {what.__name__}")
+
+
+def _no_status(body: Tree, _chance: random.Random, _names: list[str]) -> None:
+    body.pop("status", None)
+
+
+def _no_spec(body: Tree, _chance: random.Random, _names: list[str]) -> None:
+    body.pop("spec", None)
+
+
+def _no_bookkeeping(body: Tree, _chance: random.Random, _names: list[str]) -> None:
+    _section(body, "status").pop("muster", None)
+
+
+def _another_name(body: Tree, chance: random.Random, names: list[str]) -> None:
+    _section(body, "metadata")["name"] = chance.choice((*names, "nobody"))
+
+
+def _another_namespace(body: Tree, chance: random.Random, names: list[str]) -> None:
+    metadata = _section(body, "metadata")
+    if "namespace" in metadata:
+        metadata["namespace"] = chance.choice(names)
+
+
+def _other_statuses(body: Tree, chance: random.Random, _names: list[str]) -> None:
+    conditions = _section(body, "status").get("conditions")
+    for condition_ in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition_, dict):
+            condition_["status"] = chance.choice(("True", "False", "Unknown"))
+
+
+def _a_taint(body: Tree, _chance: random.Random, _names: list[str]) -> None:
+    taint = {"key": "example.com/t", "effect": "NoSelect", "timeAdded": "2026-01-01T11:00:00Z"}
+    _section(body, "spec")["taints"] = [taint]
+
+
+def _section(body: Tree, name: str) -> Tree:
+    found = body.get(name)
+    if not isinstance(found, dict):
+        found = body[name] = {}
+    return found
+
+
+_EDITS: tuple[Callable[[Tree, random.Random, list[str]], None], ...] = (
+    _no_status, _no_spec, _no_bookkeeping, _another_name, _another_namespace, _other_statuses, _a_taint,
+)  # fmt: skip
+
+
+# -- functions of CEL
+
+
+def a_function(living: "Living") -> str:
+    """A policy calls some functions of CEL, with arguments that time moves; time passes."""
+    chance = living.chance
+    path = living.repo.path / "policies/calling.yaml"
+    if chance.random() < 0.1 and path.exists():
+        return living.puts({"policies/calling.yaml": None}, "no more calls")
+    whens = [condition(chance, chance.choice(functions())) for _ in range(3)] + [macro(chance)]
+    taints = [
+        {"key": f"example.com/{number}", "effect": "PreferNoSelect", "when": when} for number, when in enumerate(whens)
+    ]
+    listed = "".join(f"  - {line}" if not number else f"    {line}" for taint in taints
+                     for number, line in enumerate(yaml.safe_dump(taint).splitlines(keepends=True)))  # fmt: skip
+    living.ahead += [partial(later, living, chance.choice((1, 59, 61, 125, 600))) for _ in range(2)]
+    return living.puts({"policies/calling.yaml": f"{_CALLING}{listed}"}, f"taints when {whens}")
+
+
+#: All of them, as often as they happen among the others.
+MORE: tuple[Callable[["Living"], str], ...] = (
+    an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
+    a_function, a_function, a_function,
+)  # fmt: skip

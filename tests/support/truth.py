@@ -1,0 +1,334 @@
+"""Whether what a decision says of itself is so: its sentence, the times in it, and the inputs that it names.
+
+`SENTENCES` has every sentence that a decision can give as its reason, with what must be so for it to be said; one that
+is not there fails.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster.answers.reads import Reader, field_label
+from muster.engine.explained import Read
+from muster.engine.run import Run
+from muster.fleet.faults import is_fault
+from muster.fleet.leases import leased_cluster, renew_time
+from muster.model.decision import Decision
+from muster.model.ids import ObjectId
+from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, is_cluster, kind_of
+from muster.model.times import format_time, try_time
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.policy.adapters import owner_cluster
+from muster.policy.ruled import Ruled
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_SCALAR: Final = re.compile(r"'(.*)'|(true|false|-?\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A decision with what was so when it was made."""
+
+    fleet: Ruled
+    decision: Decision
+    failed: bool
+
+    @property
+    def id(self) -> ObjectId:
+        return self.decision.object
+
+    @property
+    def there(self) -> bool:
+        """Whether any file declares the object."""
+        return self.id in self.fleet.objects
+
+    @property
+    def kept(self) -> bool:
+        return self.id in self.fleet.broken
+
+    @property
+    def whole(self) -> Tree:
+        return self.fleet.whole(self.id)
+
+    @property
+    def value(self) -> Tree:
+        return self.decision.value
+
+    def first(self) -> Tree:
+        """The object that the first input is of."""
+        return self.fleet.whole(self.decision.because.inputs[0].object or self.id)
+
+    def condition(self, id_: ObjectId, type_: str) -> str:
+        return str(dig(self.fleet.conditions(id_).get(type_), "status"))
+
+    def headline(self, status: str) -> bool:
+        return self.condition(self.id, self.fleet.objects[self.id].kind.headline) == status
+
+    def cluster(self) -> list[ObjectId]:
+        """The clusters, of either kind, of the object's namespace or of its own name."""
+        name = self.id.name if is_cluster(self.id) or CLUSTER_DEPLOYMENT.has(self.id) else self.id.namespace
+        return [kind.id(name) for kind in CLUSTERS]
+
+    def held(self, effect: str) -> bool:
+        return any(held.object == self.id and held.effect.startswith(effect) for held in self.fleet.held)
+
+    def budgets(self) -> list[Tree]:
+        """What holds, as the Fleet has it."""
+        states = (self.fleet.whole(id_) for id_ in self.fleet.decided if id_.kind == "Fleet")
+        return [entry for state in states for entry in mappings_at(state, "status", "muster", "budgets")]
+
+    def deleting(self) -> bool:
+        return dig(self.whole, "metadata", "deletionTimestamp") is not None
+
+    def pool_is_gone(self) -> bool:
+        pool = mapping_at(self.whole, "spec", "clusterPoolRef")
+        names = {(id_.namespace, id_.name) for id_ in self.fleet.objects if id_.kind == "ClusterPool"}
+        return (pool.get("namespace"), pool.get("poolName")) not in names
+
+    def leased(self) -> bool:
+        return any(leased_cluster(lease) == self.id.namespace for lease in self.fleet.of(LEASE))
+
+    def spoken(self) -> bool:
+        leases = (lease for lease in self.fleet.of(LEASE) if leased_cluster(lease) == self.id.name)
+        return bool(self.fleet.reported(self.id)) or any(renew_time(lease.body) for lease in leases)
+
+
+Check = Callable[[Said], bool]
+
+
+def _always(_: Said) -> bool:
+    """Of what only says what the field is for."""
+    return True
+
+
+def _marked(said: Said) -> bool:
+    marks = ("hive.openshift.io/remove-cluster-from-pool", "hive.openshift.io/remove-claimed-cluster-from-pool")
+    return any(mark in mapping_at(said.whole, "metadata", "annotations") for mark in marks)
+
+
+def _accepted_report(said: Said) -> bool:
+    spec = said.first()["spec"]
+    return bool(spec["observed_time"] == said.value["accepted"]["observed_time"])
+
+
+def _silent_after(said: Said) -> Tree:
+    return said.value if isinstance(said.value, str) else dig(said.value, "silentAfter")
+
+
+def _owner_is_there(said: Said) -> bool:
+    owner = owner_cluster(said.fleet.objects[said.id])
+    return any(kind.id(owner) in said.fleet.objects.keys() - said.fleet.broken for kind in CLUSTERS)
+
+
+SENTENCES: Final[Mapping[str, Check]] = {
+    # what only says what a field is
+    "": _always,
+    "counts the changes of the spec": _always,
+    "how many clusters .*": _always,
+    "it renews no Lease: .*": lambda said: said.there and dig(said.whole, "spec", "syncMode") == "Pull",
+    "all wanted: .*|[0-9]+ wanted: .*": _always,
+    "whether (the placement can be scheduled as it is written|there is such a set)": _always,
+    "the clusters that the set selects": _always,
+    "upstream makes this set, and puts its selector right": _always,
+    "where the clusters are that serve each backend": _always,
+    "what (is left in its namespace|becomes of the claim, and of its cluster)": _always,
+    "what the next run has to know of the cluster": _always,
+    "what this run went by; it stays in force while the Fleet has an error": lambda said: not said.kept,
+    "when the (object came to be|spec last changed).*": _always,
+    "(which policy put which taint there|which cluster has reserved it, and how that fared)": _always,
+    "what stays until conditions say otherwise": _always,
+    "what counts of the adapter on the object, for the reports to come": lambda said: (
+        said.value is None or _accepted_report(said)
+    ),
+    "the (cluster|cluster's provisioner|cluster's agents).* speaks? through this ref": (
+        lambda said: said.id.name in said.fleet.speaking
+    ),
+    "the signature of the newest commit on its agent's ref": lambda said: bool(said.fleet.identities),
+    "its agent (renews the lease as often as this says|cannot know yet that the lease has become shorter)": _always,
+    "so many clusters are accepted that leases last longer.*": _always,
+    "the request of which this was decided.*|whose it was is known by this.*": _always,
+    # reports
+    "it is still reported, and nothing newer of the adapter on the object counts": _accepted_report,
+    "the report says something else now, .*": lambda said: said.there and not _accepted_report(said),
+    "no file has the report any more; .*": lambda said: not said.there and not said.fleet.unidentified,
+    "the report has an error now; .*": lambda said: said.kept or said.fleet.unidentified,
+    "the report came in time, and grows too old no more": (
+        lambda said: said.there and said.condition(said.id, "Accepted") in ("True", "False")
+    ),
+    # what is kept
+    "the object has an error, so .*": lambda said: said.there and said.kept,
+    "no file that can be read declares it now, .*": lambda said: not said.there and said.kept,
+    "its cluster's agent could not be heard, .*": lambda said: bool(said.fleet.unheard),
+    "its cluster keeps its last derived state, .*": (
+        lambda said: any(id_ in said.fleet.broken for id_ in said.cluster())
+    ),
+    "no file declares the cluster any more, but its removal is held": (
+        lambda said: not any(id_ in said.fleet.objects for id_ in said.cluster()) and bool(said.fleet.held)
+    ),
+    "a file could not be read that may hold this object.*": lambda said: not said.there and said.fleet.unidentified,
+    "muster could not decide this, .*": lambda said: any(map(is_fault, said.fleet.findings)) or said.failed,
+    "a policy has an error, so .*": _always,
+    "the labels of some cluster are not known.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
+    "what declares the cluster cannot be read, .*": lambda said: said.kept or said.fleet.unidentified,
+    # budgets
+    "[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
+        f"{entry['disrupted']} of {entry['population']} " in said.decision.because.text
+        and f"{entry['budget']!r} allows {entry['allowed']}, since {entry['since']}" in said.decision.because.text
+        for entry in said.budgets()
+    ),
+    "budget .* was exceeded from .* to .* and cools down until .*": lambda said: any(
+        f"from {entry['since']} to {entry['met']} and" in said.decision.because.text
+        for entry in said.budgets() if "met" in entry
+    ),
+    "[0-9]+ of [0-9]+ clusters are declared no more.*": lambda said: said.held("removal"),
+    "[0-9]+ of [0-9]+ clusters would go on serving .*, budget .* asks for [0-9]+": lambda said: said.held("traffic"),
+    "awaits approval: merge .*|its deletion is approved, and waits for its turn .*": _always,
+    # registration and leases
+    "the Fleet accepts clusters .*": _always,
+    "it was accepted, and its agent has spoken": (
+        lambda said: dig(said.whole, "spec", "hubAcceptsClient") is True and said.spoken()
+    ),
+    "its agent reports that it joined": lambda said: "ManagedClusterJoined" in said.fleet.reported(said.id),
+    "it joined before, and joining happens once": (
+        lambda said: "ManagedClusterJoined" in said.fleet.conditions_before(said.id)
+    ),
+    "no Lease of the cluster's agent is there: .*": lambda said: not said.leased(),
+    "its lease has run out, .*": lambda said: said.kept or said.fleet.unidentified,
+    "it was renewed before its lease became longer": lambda said: said.value["seconds"] < 86_400,
+    "the last sign of life before the cluster fell silent; .*": lambda said: (
+        said.condition(said.id, kind_of(said.id).headline) == "Unknown" and _silent_after(said) is not None
+    ),
+    "the cluster is not silent any more": lambda said: _silent_after(said) is None,
+    "it has never been available.*": lambda said: not said.headline("True"),
+    "a signer made it, and the request is still approved": _always,
+    "people have removed these clusters, .*": lambda said: not (
+        set(said.value) & {id_.name for id_ in said.fleet.objects if is_cluster(id_)} - set(said.value)
+    ),
+    "its cluster is Unknown, and so is the add-on": lambda said: any(
+        said.condition(id_, kind_of(id_).headline) == "Unknown" for id_ in said.cluster()
+    ),
+    "a cluster that names no set is in `default`": lambda said: not said.fleet.objects[said.id].labels.get(
+        "cluster.open-cluster-management.io/clusterset"
+    ),
+    # what goes
+    "its cluster is being deleted": lambda said: dig(said.first(), "metadata", "deletionTimestamp") is not None,
+    "no cluster that can be read is there, .*": lambda said: not _owner_is_there(said),
+    "the cluster is being deleted, so .*": lambda said: said.fleet.objects[said.id].deleting,
+    "the cluster is being removed, so .*": lambda said: said.fleet.objects[said.id].deleting,
+    "it is broken, and it is being deleted": (
+        lambda said: said.deleting() and said.condition(said.id, "Broken") == "True"
+    ),
+    "its pool is gone, and it is marked for removal": lambda said: said.pool_is_gone() and _marked(said),
+    # taints and remedies
+    "a person's taint; .*": lambda said: bool(said.fleet.objects[said.id].spec.get("taints")),
+    "nothing is heard of the cluster, and a budget holds: its taints stay": lambda said: said.headline("Unknown"),
+    "nothing new is known of what the policy looks at, .*": _always,
+    "it was put there at .*, and nothing has taken it off": lambda said: said.value is not None,
+    "no Remedy asks for an action now": lambda said: not said.value and not said.held("remedy"),
+    "every action that a Remedy asks for is held": lambda said: not said.value and said.held("remedy"),
+    "(nothing new is known of .*; )?a budget holds and nothing is heard .*": lambda said: said.headline("Unknown"),
+    "nothing new is known of .*, so what stands because of it stays until there is news": lambda said: bool(said.value),
+    # conditions and placements
+    "(True|False|Unknown) must last until .*": (
+        lambda said: f"{said.value['status']} must" not in said.decision.because.text
+    ),
+    "the placement cannot be scheduled, .*": lambda said: said.there and not said.fleet.objects[said.id].deleting
+    if said.id.kind == "Placement" else True,
+    "its annotation says that nothing is to schedule it": _always,
+    "the placement is being deleted, .*": lambda said: said.id.kind != "Placement" or said.deleting(),
+    "the placement's file has an error or is out of sight, .*": (
+        lambda said: said.id.kind != "Placement" or said.kept or not said.there
+    ),
+    "the placement no longer needs this shard": lambda said: said.value is None,
+    "there is no such cluster any more|it is being deleted|the hub .*|the placement keeps its last decisions": _always,
+    "(namespace .* is bound to no set|none of the sets|it is in none of the sets).*": _always,
+    "none of the placement's predicates matches it|others were taken before it .*|only [0-9]+ wanted.*": _always,
+    "(its taint|the toleration of its taint) .*|nobody can tell what it should be.*|it passes, and .*": _always,
+    # pools
+    "its deletion was asked for at .*, and that is never taken back": lambda said: not _marked(said),
+    "its deletion was asked for at .*, and that is never taken back; it is broken": (
+        lambda said: said.condition(said.id, "Broken") == "True"
+    ),
+    "its deletion was asked for at .*, and that is never taken back; it is marked .*": _marked,
+    "it was given to claim .* at .*": lambda said: f"claim {said.value['claimName']} " in said.decision.because.text,
+    "the power state that was asked for at .*": lambda said: (
+        dig(said.whole, "status", "muster", "powerStateSince") in said.decision.because.text
+    ),
+    "as it was (made|decided before): .*": lambda said: said.value is not None,
+    "what its pool says now": lambda said: said.value in str(said.first()),
+    "the claim was given this cluster, and keeps it until it ends": lambda said: said.value is not None,
+    "the claim ended at .*": lambda said: said.value in said.decision.because.text,
+    "when the claim was first seen": _always,
+    "no file declares the claim any more; .*": lambda said: not said.there,
+    "it is so since .*: nothing has changed it": (
+        lambda said: said.value["lastTransitionTime"] in said.decision.because.text
+    ),
+}  # fmt: skip
+_PATTERNS: Final = [(re.compile(text, re.DOTALL), check) for text, check in SENTENCES.items()]
+
+
+def require_truth(run: Run) -> int:
+    """Fail where a decision of a run says of itself what is not so; return how many were looked at."""
+    problems = list(untruths(run))
+    assert not problems, "\n".join(problems[:10])
+    return sum(len(decisions) for decisions in run.fleet.decided.values())
+
+
+def untruths(run: Run) -> Iterator[str]:
+    """Yield what decisions say of themselves and is not so."""
+    failed = any(map(is_fault, run.findings))
+    for id_, decisions in run.fleet.decided.items():
+        reader = Reader(run.fleet, id_)
+        for path, decision in decisions.items():
+            for problem in _untrue(Said(run.fleet, decision, failed), reader):
+                yield f"{id_} {field_label(path)}: {problem}"
+
+
+def _untrue(said: Said, reader: Reader) -> Iterator[str]:
+    text = said.decision.because.text
+    checks = [check for pattern, check in _PATTERNS if pattern.fullmatch(text)]
+    if len(checks) != 1:
+        yield f"{len(checks)} entries of SENTENCES speak of {text!r}"
+    yield from (f"it is not so: {text!r}" for check in checks if not check(said))
+    for time in _TIME.findall(text):
+        if time not in _times(said):
+            yield f"nothing that was read says {time}"
+    for read in said.decision.because.inputs:
+        for found in reader.of_input(read):
+            yield from (f"{found}: {problem}" for problem in misread(said.fleet, found))
+
+
+def _times(said: Said) -> Collection[str]:
+    """The times that the object and its inputs say, and that the decision has as its horizon."""
+    ids = {said.id, *(read.object for read in said.decision.because.inputs if read.object is not None)}
+    bodies = [body for id_ in ids for body in (said.fleet.whole(id_), said.fleet.previous.get(id_))]
+    bodies += [said.fleet.whole(id_) for id_ in said.fleet.decided if id_.kind == "Fleet"]
+    moments = {try_time(text) for text in _TIME.findall(str(bodies))}
+    moments |= {decision.horizon for decision in said.fleet.decisions(said.id).values()}
+    return {format_time(moment) for moment in moments if moment is not None}
+
+
+def misread(fleet: Ruled, read: Read) -> Iterator[str]:
+    """Yield what is wrong with an input: its place is none, or its value does not stand there."""
+    if read.place is None or read.label.startswith("has("):
+        return  # what is not there stands nowhere
+    source = next((part.source for part in fleet.parts if part.source.label == read.place.file), None)
+    if source is None:
+        if not read.place.file.startswith("builtin:"):
+            yield "no such file was read"
+        return
+    lines = source.read().decode().splitlines()
+    if not 1 <= read.place.line <= len(lines):
+        yield "no such line"
+        return
+    line, scalar = lines[read.place.line - 1], _SCALAR.fullmatch(read.value)
+    if scalar is not None and not read.value.endswith("...'"):
+        value = scalar[1] if scalar[1] is not None else scalar[2]
+        if value.partition("\n")[0] not in line and not _same_time(value, line):
+            yield f"{line!r} does not say so"
+
+
+def _same_time(value: str, line: str) -> bool:
+    moment = try_time(value)
+    return moment is not None and any(try_time(word) == moment for word in re.findall(r"[0-9T:.Z+-]{20,}", line))
