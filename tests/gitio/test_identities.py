@@ -1,6 +1,7 @@
 """Who is behind what agents' refs hold: real commits, signed and not, and certificates that stand in a real tree."""
 
 import base64
+import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -40,6 +41,7 @@ class Hub:
     repo: Repo
     authority: Authority
     issued: dict[str, str] = field(default_factory=dict)
+    digests: dict[bytes, str] = field(default_factory=dict)
 
     @property
     def repository(self) -> Repository:
@@ -49,6 +51,7 @@ class Hub:
         """An agent whose certificate stands, for an hour; of a `user` that there is already, a further one."""
         request = new_request(cluster, user)
         pem = self.authority.sign(Approved(request.pem, request.user, [], ["client auth"]), begin)
+        self.digests[request.pem] = hashlib.sha256(pem).hexdigest()
         body = {"kind": "CertificateSigningRequest", "status": {"certificate": base64.b64encode(pem).decode()}}
         self.issued[f"derived/certificatesigningrequests/{name}.yaml"] = yaml.safe_dump(body, width=10**6)
         return request
@@ -73,6 +76,10 @@ class Hub:
         assert ref.commit == newest.commit
         return ref.commit, ref.identity
 
+    def vouched(self, agent: Request) -> Identity:
+        """Who is behind what an agent signed: itself, and its certificate vouches."""
+        return Identity(agent.user, certificate=self.digests[agent.pem])
+
     def lease(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, str]:
         """What the ref says of the cluster's lease, and what is thought of who says it."""
         _, identity = self.read(present)
@@ -96,7 +103,7 @@ def test_what_the_agent_signed_is_received_and_nothing_that_others_write_over_it
     agent, stranger = hub.agent("a"), new_request("c1")
     other = hub.agent("b", cluster="c2")
     good = hub.push(agent, "one")
-    assert hub.read() == (good, Identity(agent.user))
+    assert hub.read() == (good, hub.vouched(agent))
     assert hub.repo.tip(f"{VERIFIED}c1") == good
     for by, reason in ((None, "NotSigned"), (stranger, "UnknownKey"), (other, "UnknownKey")):
         hub.push(by, "two")
@@ -104,7 +111,7 @@ def test_what_the_agent_signed_is_received_and_nothing_that_others_write_over_it
         assert (behind.user, behind.reason) == ("", reason)
         assert hub.repo.tip(f"{VERIFIED}c1") == good
     better = hub.push(agent, "three", NOW + timedelta(seconds=30))
-    assert hub.read() == (better, Identity(agent.user))
+    assert hub.read() == (better, hub.vouched(agent))
 
 
 def test_an_older_commit_that_is_put_back_is_not_received(hub: Hub) -> None:
@@ -146,7 +153,7 @@ def test_the_key_of_a_certificate_that_ended_says_nothing_more_though_the_agent_
     assert (behind.user, behind.reason) == ("", "CertificateExpired")
     for dated in (both, late):
         good = hub.push(renewed, f"at {dated}", dated)
-        assert hub.read(late) == (good, Identity(agent.user))
+        assert hub.read(late) == (good, hub.vouched(renewed))
     hub.push(renewed, "before it began", NOW + timedelta(minutes=30))
     assert hub.read(late)[1].reason == "CertificateExpired"
 
@@ -159,7 +166,7 @@ def test_what_stands_as_a_certificate_and_is_none_vouches_for_nobody(hub: Hub) -
         body = {"kind": "CertificateSigningRequest", "status": {"certificate": said}}
         hub.issued[f"derived/certificatesigningrequests/{number}.yaml"] = yaml.safe_dump(body)
     good = hub.push(agent, "one")
-    assert hub.read() == (good, Identity(agent.user))
+    assert hub.read() == (good, hub.vouched(agent))
 
 
 def test_what_was_signed_with_a_revoked_certificate_does_not_count_any_more(hub: Hub) -> None:

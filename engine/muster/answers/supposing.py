@@ -179,7 +179,7 @@ def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat
     clusters = {obj.id.name: obj for obj in fleet.clusters()}
     names = [name for name in clusters if any(fnmatchcase(name, pattern) for pattern in wanted)]
     for name, part in _leases(fleet, names):
-        if is_silent(fleet, clusters[name].id, leases):
+        if is_silent(fleet, clusters[name].id, leases, now):
             continue
         seconds = _seconds(fleet, clusters[name], part.body)
         until = expiry(clusters[name], part.body, factor * seconds)

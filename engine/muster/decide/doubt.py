@@ -56,7 +56,7 @@ class Doubts:
     def _expired(self, obj: Object) -> bool | None:
         """Whether the cluster is silent, or the Lease of its agent has expired; None where it has none."""
         lease = self.leases.get(obj.id.name)
-        if is_silent(self.view, obj.id, self.leases):
+        if is_silent(self.view, obj.id, self.leases, self.now):
             return True
         if lease is None:
             return None

@@ -7,13 +7,14 @@ later one ends the silence. Renewals are compared with each other, so it does no
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from muster.fleet.leases import is_later, renew_time
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, KARMADA_CLUSTER, Kind, kind_of
 from muster.model.times import try_time
-from muster.model.tree import Tree, mapping_at
+from muster.model.tree import Tree, dig, mapping_at
 
 #: Where it is remembered what an agent without a Lease says, and since when.
 SIGHT = ("status", "muster", "sight")
@@ -38,11 +39,15 @@ def silent_after(view: View, id_: ObjectId) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def is_silent(view: View, id_: ObjectId, leases: Mapping[str, Tree]) -> bool:
-    """Whether a cluster fell silent, and gave no sign of life since. `leases` are the agents' own, by cluster: the one
-    that muster derives is none."""
+def is_silent(view: View, id_: ObjectId, leases: Mapping[str, Tree], now: datetime) -> bool:
+    """Whether a cluster fell silent by an instant, and gave no sign of life since. `leases` are the agents' own, by
+    cluster: the one that muster derives is none."""
     known = silent_after(view, id_)
-    return known is not None and not is_later(last_sign(view, id_, leases.get(id_.name)), known)
+    if known is None or is_later(last_sign(view, id_, leases.get(id_.name)), known):
+        return False
+    began = try_time(dig(view.conditions_before(id_).get(kind_of(id_).headline), "lastTransitionTime"))
+    # A run that goes back in time must not know of a silence that began later.
+    return began is None or began <= now
 
 
 def cluster_named(view: View, name: str, kind: Kind) -> ObjectId | None:

@@ -172,19 +172,22 @@ _OF_LEASE = frozenset(("lease", "leaseDurationSeconds", "silent"))
 _STALE = "stale"
 
 
-def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program], seen: frozenset[str] = frozenset()) -> bool:
+def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program]) -> bool:
     """Whether an expression asks how long ago a cluster was heard of, by itself or through a policy's variables."""
-    if _OF_LEASE & program.reads:
-        return True
-    for inner in ast.walk(program.node):
-        if not isinstance(inner, ast.Select | ast.Has):
-            continue
-        if inner.field == _STALE:
+    # Each variable once: one that reads the one before it twice would double the work at each step.
+    waiting, seen = [program], set[str]()
+    while waiting:
+        program = waiting.pop()
+        if _OF_LEASE & program.reads:
             return True
-        name = inner.field if _is_variable(inner.operand, "variables") else ""
-        own = variables.get(name) if name not in seen else None
-        if own is not None and reads_lease(own, variables, seen | {name}):
-            return True
+        for inner in ast.walk(program.node):
+            if not isinstance(inner, ast.Select | ast.Has):
+                continue
+            if inner.field == _STALE:
+                return True
+            if inner.field in variables and inner.field not in seen and _is_variable(inner.operand, "variables"):
+                seen.add(inner.field)
+                waiting.append(variables[inner.field])
     return False
 
 

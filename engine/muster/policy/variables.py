@@ -98,7 +98,7 @@ class Sight:
     def silent(self, cluster: str, kind: Kind) -> bool:
         """Whether a cluster of this name fell silent, and still is; of `kind` if there are several."""
         id_ = cluster_named(self.view, cluster, kind)
-        return id_ is not None and is_silent(self.view, id_, leases_by_cluster(self.view))
+        return id_ is not None and is_silent(self.view, id_, leases_by_cluster(self.view), self.clock.now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ conditions: {HubAcceptedManagedCluster: {}}
 lease: {}
 previous: {}
 reported: {ManagedClusterConditionAvailable: {status: "True"}}
+silent: false
 """
     )
 

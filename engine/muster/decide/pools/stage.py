@@ -30,7 +30,7 @@ from muster.model.decision import OF_SPEC, Because, Held, Input, Outcome
 from muster.model.finding import Finding
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
-from muster.model.times import format_time
+from muster.model.times import format_time, try_duration
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 OWNER_ROLE = "hive-claim-owner"
@@ -135,7 +135,9 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
     unread = CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace) in world.fleet.broken
     before_it = world.fleet.before(claim.id, "status", "lifetime")
-    lifetime = before_it if claim.deleting or unread else fate.lifetime
+    # A live hub writes `8h0m0s`: another spelling of a duration is no change.
+    same = fate.lifetime is not None and try_duration(before_it) == try_duration(fate.lifetime)
+    lifetime = before_it if claim.deleting or unread or same else fate.lifetime
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for said in fate.said:
