@@ -16,7 +16,7 @@ from muster.acts.landing import find_tips, land
 from muster.acts.landing_apart import find_apart, land_apart, seen_from
 from muster.answers.listening import WRITER, Ears, hear_at
 from muster.engine.checking import check_snapshot
-from muster.fleet.approvals import CERTIFICATE, DECIDED, WORDS, denied, is_approved, issued, request_digest
+from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED, WORDS, denied, is_approved, issued, request_digest
 from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
@@ -143,7 +143,7 @@ def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
     """The derived part of a request with its certificate in it."""
     body = before or CSR.body({"name": obj.id.name})
     own = {**mapping_at(body, "status", "muster")}
-    own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), "signed": request_digest(obj)}
+    own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), SIGNED: request_digest(obj)}
     status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}
     metadata = {**body["metadata"], "labels": {CLUSTER_NAME: cluster_of(obj)}}
     return in_order({**body, "metadata": metadata, "status": status})

@@ -57,5 +57,5 @@ def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId
 
 
 #: Removals that are held; and files that hold no more what they held.
-_FLEET_WIDE = frozenset(("MUS420",))
+_FLEET_WIDE = frozenset(("MUS420", "MUS504"))
 _LOST = _FLEET_WIDE | {"MUS110"}

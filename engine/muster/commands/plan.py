@@ -68,7 +68,7 @@ def command(
         if not (rev or worktree or base):
             tell_uncommitted(reading)
         instant = reading.instant(now)
-        found = None if base is None else _branch(reading, base, instant.now, state, ask=not offline)
+        found = None if base is None else _branch(reading, base, rev, instant.now, state, ask=not offline)
         if supposed:
             settled = _supposed(reading, instant.now, state, supposed)
         else:
@@ -141,9 +141,12 @@ def _print(settled: "Settled", found: "Branch | None", against: str, output: str
         plan.print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
 
 
-def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *, ask: bool) -> "Branch":
+def _branch(
+    reading: Reading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
+) -> "Branch":  # fmt: skip
     """What a branch changes since it left another revision. Nothing is kept."""
     from muster.answers.branch import branch
+    from muster.answers.derivededits import derived_edits
     from muster.gitio.apart import seen
     from muster.gitio.config import remotes
     from muster.gitio.mergebase import merge_base
@@ -153,11 +156,14 @@ def _branch(reading: Reading, against: str, now: datetime, given: Path | None, *
         raise RepositoryError(
             "there is no commit here to compare", "run it in the repository of a fleet, which has commits"
         )
-    left = seen(repository, merge_base(repository, commit, against, ask=ask))
+    forked = merge_base(repository, commit, against, ask=ask)
+    left = seen(repository, forked)
     name = against.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     for remote in remotes(repository):
         name = name.removeprefix(f"{remote}/")
     path = state_path(os.environ, repository, name, given)
     kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
     head = commit if commit == reading.snapshot.commit else reading.snapshot
-    return branch(repository, left, head, heard, now, kept)
+    found = branch(repository, left, head, heard, now, kept)
+    edits = derived_edits(repository, forked, rev or "HEAD")
+    return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits)))

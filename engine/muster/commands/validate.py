@@ -59,6 +59,12 @@ def command(
             from muster.decide.removals import removal_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
+        if base:
+            from muster.answers.derivededits import derived_edits
+            from muster.gitio.repository import open_repository
+
+            edits = derived_edits(open_repository(repo, os.environ), base, rev or "HEAD")
+            fleet = replace(fleet, findings=(*fleet.findings, *edits))
     findings = fleet.sorted_findings()
     if touched or (files and "." not in names):
         from muster.answers.touched import touched_findings

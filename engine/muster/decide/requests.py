@@ -13,6 +13,7 @@ from muster.decide.context import Context
 from muster.fleet.approvals import (
     CERTIFICATE,
     DECIDED,
+    SIGNED,
     VOUCHED,
     WORDS,
     is_approved,
@@ -51,7 +52,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
         certificate = issued(obj, view.previous.get(obj.id))
         approved = is_approved({**view.reported(obj.id), **view.conditions(obj.id)})
         if certificate and approved:
-            entry["signed"] = request_digest(obj)
+            entry[SIGNED] = request_digest(obj)
             yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
         if entry and (vouchers := lineage(obj, view.previous, context.identities)):
             entry.setdefault("request", request_digest(obj))

@@ -34,6 +34,8 @@ from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 #: first; `denied` tells the agent, which sees no files of people's, that
 #: a person's word is no.
 DECIDED = ("status", "muster", "decided")
+#: In it: the digest of the request that the certificate was made for.
+SIGNED = "signed"
 #: The certificate, PEM in base64.
 CERTIFICATE = ("status", "certificate")
 VOUCHED = "vouchedBy"
@@ -99,7 +101,7 @@ def issued(obj: Object, before: Tree) -> str:
     if isinstance(served, str) and served:
         return served
     derived = dig(before, *CERTIFICATE)
-    return derived if isinstance(derived, str) and dig(before, *DECIDED, "signed") == request_digest(obj) else ""
+    return derived if isinstance(derived, str) and dig(before, *DECIDED, SIGNED) == request_digest(obj) else ""
 
 
 def lineage(obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, Identity] | None) -> list[str]:

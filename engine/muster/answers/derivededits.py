@@ -1,0 +1,83 @@
+"""Edits of `derived/` in a pull request: a finding for each commit that changes it and is not muster's own.
+
+What lies in `derived/` is the memory of the last run: approvals, certificates, since when a cluster is silent. The next
+run takes it as its own, so a pull request must not change it. `deploy/git/pre-receive` refuses such a push; a forge
+without that hook has this finding.
+
+muster's own are the commits of runs (`muster.gitio.enginecommits`), and those of the signer: they add certificates and
+nothing else, and the Fleet names the authority without which no certificate counts. The Fleet is that of the base: a
+pull request does not choose who may sign.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Final
+
+from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
+from muster.gitio.changes import changed_paths
+from muster.gitio.enginecommits import EngineCommits
+from muster.gitio.fleetspec import fleet_spec
+from muster.gitio.repository import LOG, Repository, blob_at, resolve
+from muster.model.finding import Finding
+from muster.model.findings import finding
+from muster.model.kinds import CSR
+from muster.model.locations import AUTHORITY, FOLDER
+from muster.model.source import Place
+from muster.model.tree import Tree, dig, mapping_at
+from muster.yamlio.loader import load_documents
+
+_HINT: Final = "take the folder from the base: git checkout {base} -- derived/, or git rm what is not there, and commit"
+_IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
+_SIGNED: Final = f"{FOLDER}{CSR.plural}/"
+
+
+def derived_edits(repository: Repository, base: str, head: str) -> Iterator[Finding]:
+    """Yield the findings of the commits between two revisions that change `derived/` and are not muster's own; none if
+    the folder is the same in both. RepositoryError for a revision that does not exist."""
+    before, after = resolve(repository, base), resolve(repository, head)
+    if not _derived(repository, before, after):
+        return
+    listed = repository.git.output(*LOG, "--format=%H %P", f"{before}..{after}", "--", f":(top,literal){FOLDER}")
+    parents = {commit: rest for commit, *rest in map(str.split, reversed(listed.decode().splitlines()))}
+    with closing(EngineCommits(repository, before)) as known:
+        own = known.among(list(parents))
+    authority = bool(dig(fleet_spec(repository, before), *AUTHORITY))
+    for commit in (one for one in parents if one not in own):
+        # In a shallow clone the first commit has no parents: all that it brings is compared with the base.
+        parent = parents[commit][0] if parents[commit] else before
+        paths = _derived(repository, parent, commit)
+        if not paths or (authority and all(_adds_certificate(repository, parent, commit, path) for path in paths)):
+            continue
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        message = f"commit {commit[:12]} changes {paths[0]}{more}: only muster writes below {FOLDER}"
+        yield finding("MUS504", message, Place(paths[0]), hint=_HINT.format(base=base))
+
+
+def _derived(repository: Repository, before: str, after: str) -> list[str]:
+    return [one.path for one in changed_paths(repository, before, after) if one.path.startswith(FOLDER)]
+
+
+def _adds_certificate(repository: Repository, before: str, after: str, path: str) -> bool:
+    """Whether a file is a request for a certificate, and gets one, and is else what it was."""
+    if not path.startswith(_SIGNED):
+        return False
+    old, new = (_body(blob_at(repository, commit, path)) for commit in (before, after))
+    if not isinstance(dig(new, *CERTIFICATE), str):
+        return False
+    rest = _without_certificate(new)
+    return rest == _without_certificate(old) if old else not rest.keys() - _IDENTITY
+
+
+def _body(content: bytes | None) -> dict[str, Tree]:
+    documents = load_documents(content, "").documents if content is not None else ()
+    return mapping_at({"body": documents[0].body}, "body") if len(documents) == 1 else {}
+
+
+def _without_certificate(body: dict[str, Tree]) -> dict[str, Tree]:
+    status = {name: value for name, value in mapping_at(body, "status").items() if name != CERTIFICATE[-1]}
+    own = mapping_at(status, "muster")
+    decided = {name: value for name, value in mapping_at(own, DECIDED[-1]).items() if name != SIGNED}
+    own = {**own, DECIDED[-1]: decided}
+    status = {**status, "muster": {name: value for name, value in own.items() if value}}
+    whole = {**body, "status": {name: value for name, value in status.items() if value}}
+    return {name: value for name, value in whole.items() if value}
