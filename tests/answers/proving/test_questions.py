@@ -124,7 +124,6 @@ def test_a_planted_hole_in_the_availability_policy_is_found_with_an_example() ->
         == """\
 conditions: {HubAcceptedManagedCluster: {}}
 lease: {}
-previous: {}
 reported: {ManagedClusterConditionAvailable: {status: "True"}}
 silent: false
 """
