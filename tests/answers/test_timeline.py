@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.timeline import Timeline, status_in
+from muster.answers.timeline import Timeline, state_in
 from muster.engine.past import Begins, FleetHistory
 from muster.gitio.apart import joined
 from muster.gitio.repository import Repository, open_repository
+from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.times import format_time
 from tests.support.example import NOON
 from tests.support.git import Repo, clone, new_repository
@@ -32,6 +33,7 @@ status:
     status: "{}"
     reason: Told
 """
+DENIED = '  conditions:\n  - type: HubAcceptedManagedCluster\n    status: "False"\n    reason: R\n'
 BY_HAND = f"{{kind: ManagedCluster, status: {{conditions: [{{type: {AVAILABLE}, status: 'False'}}]}}}}\n"
 
 
@@ -179,6 +181,9 @@ def test_what_is_derived_may_have_a_branch_of_its_own(tmp_path: Path) -> None:
         (FILE.replace("# Written by", "# Mended by").format("True"), "True"),
         (FILE.replace('    status: "{}"', "    reason: None\n    status: False").format(), ""),  # no text
         (BY_HAND, "False"),
+        (FILE.replace("  conditions:\n", DENIED).format("Unknown"), "Denied"),
+        (FILE.replace("  conditions:\n", DENIED.replace("False", "True")).format("Unknown"), "NotJoined"),
+        (FILE.replace("  conditions:\n", DENIED.replace("False", "True")).format("True"), "True"),
         (f"spec:\n  {AVAILABLE}:\n  - type: {AVAILABLE}\n    status: 'True'\n", ""),
         (FILE.split("status:", maxsplit=1)[0], ""),
         (f"{AVAILABLE}: [", ""),
@@ -186,4 +191,4 @@ def test_what_is_derived_may_have_a_branch_of_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_a_status_is_read_however_it_is_written(data: str, status: str) -> None:
-    assert status_in(data.encode(), AVAILABLE) == status
+    assert state_in(data.encode(), MANAGED_CLUSTER) == status

@@ -86,6 +86,25 @@ def test_a_cluster_whose_file_is_deleted_is_gone_while_its_agent_speaks(
     assert "removed" not in repo.git("grep", "-h", "", "HEAD", "--", "derived")
 
 
+@pytest.mark.parametrize("automatic", [False, True], ids=["by hand", "autoAccept"])
+def test_a_denied_cluster_whose_file_is_deleted_is_gone(automatic: bool, repo: Repo, muster: Run) -> None:
+    if automatic:
+        repo.commit({"fleet.yaml": OPEN})
+        assert clusters(repo, muster) == [["a", "yes"]]
+    assert muster("accept", "--clusters", "a", "--repo", repo.path)[0] == 0
+    assert clusters(repo, muster) == [["a", "yes"]]
+    assert muster("deny", "--clusters", "a", "--repo", repo.path)[0] == 0
+    assert clusters(repo, muster) == [["a", "denied"]]
+    beat(repo)
+    repo.git("rm", "-rq", "clusters")
+    repo.git("commit", "-qm", "Remove it")
+    told = muster("reconcile", "--repo", repo.path, "--now", NOW)[1]
+    assert "1 cluster removed" in told
+    for _ in range(2):
+        assert clusters(repo, muster) == []
+    assert "derived/managedclusters/a.yaml" not in repo.paths()
+
+
 def test_a_branch_that_is_made_anew_is_a_newcomer(repo: Repo, muster: Run) -> None:
     muster("accept", "--clusters", "a", "--repo", repo.path)
     clusters(repo, muster)

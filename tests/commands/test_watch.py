@@ -78,7 +78,7 @@ def test_a_commit_is_derived_and_an_expiry_too(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"clusters/a/cluster.yaml": cluster("a")})
     with watching(repo) as process:
-        line_with(process, "1 cluster Unknown")
+        line_with(process, "1 cluster accepted")
         renewed = datetime.now(UTC).replace(microsecond=0)
         repo.commit(
             {
@@ -126,11 +126,11 @@ def test_with_a_remote_it_fetches_and_pushes(tmp_path: Path) -> None:
     origin.git("clone", "--quiet", str(origin.path), str(tmp_path / "engine"))
     engine = Repo(tmp_path / "engine", origin.environ)
     with watching(engine, "--push", "--interval", "0.2") as process:
-        line_with(process, "1 cluster Unknown")
+        line_with(process, "1 cluster accepted")
         person.git("pull", "--quiet", "origin", "main")
         person.commit({"clusters/b/cluster.yaml": cluster("b")})
         person.git("push", "--quiet", "origin", "main")
-        line_with(process, "1 cluster Unknown")
+        line_with(process, "1 cluster accepted")
     assert "derived/managedclusters/b.yaml" in origin.paths("main")
     assert engine.status() == []
 
@@ -142,7 +142,7 @@ def test_agents_that_push_at_one_time_are_looked_at_together(tmp_path: Path) -> 
     renewed = format_time(datetime.now(UTC).replace(microsecond=0))
     tips = {name: repo.commit_to(f"refs/test/{name}", {"lease.yaml": lease(name, renewed)}) for name in names}
     with watching(repo, "--verbose", "--state", str(tmp_path / "kept/state")) as process:
-        line_with(process, "100 clusters Unknown")
+        line_with(process, "100 clusters accepted")
         time.sleep(1)  # it hears of its own commit, and of nothing else
         started = time.monotonic()
         for name, tip in tips.items():

@@ -9,11 +9,13 @@ from datetime import datetime
 from muster.engine.changes import object_changes
 from muster.engine.edits import declared_changes, is_edited
 from muster.engine.past import ObjectHistory, Stay, Transition
+from muster.fleet.objects import by_type
+from muster.fleet.state import since_of, state_of
 from muster.gitio.filelog import Version, file_log, files_naming
 from muster.gitio.objects import Objects
 from muster.gitio.repository import Repository
 from muster.model.ids import ObjectId
-from muster.model.kinds import kind_of
+from muster.model.kinds import Kind, kind_of
 from muster.model.locations import SHARDS, derived_path
 from muster.model.times import try_time
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -30,7 +32,7 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     found = sorted([*edits, *decided], key=lambda one: one.at)
     transitions = [one for one in found if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
-    stays = tuple(_within(_stays(condition, versions, until), since)) if condition else ()
+    stays = tuple(_within(_stays(kind_of(id_), versions, until), since)) if condition else ()
     return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
 
 
@@ -88,16 +90,16 @@ def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transit
         before = after
 
 
-def _stays(condition: str, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
-    """The stretches of one status, which began when the condition says so: a run may have been late to see it."""
+def _stays(kind: Kind, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
+    """The stretches of one state, which began when the condition says so: a run may have been late to see it."""
     status: str | None = None
     since: datetime | None = None
     for version in versions:
-        found = next((c for c in mappings_at(_body(version), "status", "conditions") if c.get("type") == condition), {})
-        said = found.get("status")
+        conditions = by_type(mappings_at(_body(version), "status", "conditions"))
+        said = state_of(kind, conditions) or None
         if said == status and since is not None:
             continue
-        began = try_time(found.get("lastTransitionTime"))
+        began = try_time(dig(since_of(kind, conditions), "lastTransitionTime"))
         at = (
             began if began is not None and began <= version.time and (since is None or began >= since) else version.time
         )

@@ -1,8 +1,8 @@
 """What history says of all clusters: when which became what, and the latest commits about each.
 
 One walk over the commits that changed derived files of clusters, as far back as the window of time reaches; of the
-versions nothing is read but the status of the condition that a cluster is judged by. What was walked once is kept: the
-next time only what came since is.
+versions nothing is read but the conditions that say how a cluster stands (`muster.fleet.state`). What was walked once
+is kept: the next time only what came since is.
 """
 
 import re
@@ -15,14 +15,17 @@ from typing import Final
 
 from muster.engine.past import Begins, FleetHistory, StatusChange, StatusStep, Told
 from muster.fleet.derived import HEADER
+from muster.fleet.hearing import JOINED
+from muster.fleet.objects import by_type
+from muster.fleet.state import state_of
 from muster.gitio.derivedlog import DerivedCommit, Reach, derived_log, reach_of
 from muster.gitio.errors import LostObjectError, UnreadableError
 from muster.gitio.objects import Objects
 from muster.gitio.repository import Repository, cut_off_at
-from muster.model.kinds import CLUSTERS
+from muster.model.kinds import ACCEPTED, CLUSTERS, MANAGED_CLUSTER, Kind
 from muster.model.locations import FOLDER
 from muster.model.times import later
-from muster.model.tree import mappings_at
+from muster.model.tree import Tree, mappings_at
 from muster.yamlio.loader import first_body
 
 #: So far back statuses are looked for.
@@ -35,8 +38,8 @@ _LOOKED_AT: Final = 2000
 _KEPT: Final = 20
 #: So many files are read at once.
 _AT_ONCE: Final = 4000
-_HEADLINES: Final = {kind.plural: kind.headline for kind in CLUSTERS}
-_FOLDERS: Final = tuple(f"{FOLDER}{plural}" for plural in _HEADLINES)
+_KINDS: Final = {kind.plural: kind for kind in CLUSTERS}
+_FOLDERS: Final = tuple(f"{FOLDER}{plural}" for plural in _KINDS)
 _OURS: Final = f"# {HEADER}\n".encode()
 
 
@@ -155,14 +158,14 @@ def _steps(
     next commit has to find, as the walk goes back."""
     statuses = dict(known.values())
     wanted = {
-        oid: _headline(file.path)
+        oid: _kind(file.path)
         for _, one in batch for file in one.files for oid in (file.new, file.old)
         if oid and oid not in statuses
     }  # fmt: skip
     for oid, answer in zip(wanted, objects.read(list(wanted)), strict=True):
         if isinstance(answer, UnreadableError):
             raise LostObjectError(f"a version of a derived file, {oid}", str(answer))
-        statuses[oid] = status_in(answer.content, wanted[oid])
+        statuses[oid] = state_in(answer.content, wanted[oid])
     for told, one in batch:
         # A file that is moved into a shard goes at one path and comes at another.
         became: dict[str, tuple[str, str]] = {}
@@ -176,8 +179,8 @@ def _steps(
             yield StatusStep(told, changes)
 
 
-def _headline(path: str) -> str:
-    return _HEADLINES[path.split("/")[1]]
+def _kind(path: str) -> Kind:
+    return _KINDS[path.split("/")[1]]
 
 
 def _cluster(path: str) -> str:
@@ -186,20 +189,21 @@ def _cluster(path: str) -> str:
     return f"{plural}/{file}"
 
 
-def status_in(data: bytes, condition: str) -> str:
-    """Return the status that a derived file says of a condition; empty where it says none.
+def state_in(data: bytes, kind: Kind) -> str:
+    """Return the state of a cluster as a derived file says it; empty where it says none.
 
     Files are read as they were written, a hundred times as fast as YAML; one that people have had their hands in, as
     what it is.
     """
-    if condition.encode() not in data:
-        return ""
+    types = [kind.headline, *((ACCEPTED, JOINED) if kind is MANAGED_CLUSTER else ())]
+    types = [type_ for type_ in types if type_.encode() in data]
     at = data.find(b"\nstatus:\n")
-    if data.startswith(_OURS) and at >= 0 and (found := _written(condition).match(data, at)) is not None:
-        return found[1].decode()
-    conditions = mappings_at(first_body(data, "derived"), "status", "conditions")
-    found_in = next((one.get("status") for one in conditions if one.get("type") == condition), "")
-    return found_in if isinstance(found_in, str) else ""
+    if data.startswith(_OURS) and at >= 0:
+        found = {type_: _written(type_).match(data, at) for type_ in types}
+        said: dict[str, Tree] = {type_: {"status": one[1].decode()} for type_, one in found.items() if one is not None}
+        if len(said) == len(types):
+            return state_of(kind, said)
+    return state_of(kind, by_type(mappings_at(first_body(data, "derived"), "status", "conditions"))) if types else ""
 
 
 @cache

@@ -104,8 +104,6 @@ def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
     """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing."""
     if fleet.slipped or fleet.unidentified or fleet.whole_at:
         return "a file is not whole"
-    if fleet.idle_allowances or fleet.allowed:
-        return "commits since the last run say what may be removed"
     if fleet.unheard - fleet.withheld:
         return "not every agent could be heard"
     if looks_further(fleet):

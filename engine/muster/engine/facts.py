@@ -12,7 +12,9 @@ from muster.decide.approval import HELD_BY
 from muster.decide.sets import CLUSTER_SET
 from muster.decide.taint_keys import taint_key, taint_text
 from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
+from muster.fleet.objects import by_type
 from muster.fleet.sets import members_told
+from muster.fleet.state import DENIED, NOT_JOINED, state_of
 from muster.model.groups import grouped
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.model.tree import Tree, dig, mapping_at, mappings_at
@@ -49,6 +51,11 @@ UNTOLD: Final = frozenset(("field", "note"))
 
 _READY: Final = {"True": "ready", "False": "not ready"}
 _AVAILABLE: Final = {"True": "available", "False": "unavailable"}
+#: Words for the headline condition of a cluster that the hub denied, or whose agent has not joined yet.
+_APART: Final[Mapping[str, Mapping[str, str]]] = {
+    DENIED: {"Unknown": "denied and silent", "True": "denied but heard", "False": "denied but heard"},
+    NOT_JOINED: {"Unknown": "not joined"},
+}
 #: Words for a condition's status, by its type; a status without one is its own word.
 _STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Ready": _READY,
@@ -72,12 +79,17 @@ def facts_of(body: Tree) -> dict[str, Fact]:
 
 
 def _conditions(body: Tree) -> Iterator[Fact]:
-    for condition in mappings_at(body, "status", "conditions"):
+    conditions = mappings_at(body, "status", "conditions")
+    kind = MANAGED_CLUSTER if dig(body, "kind") == MANAGED_CLUSTER.name else None
+    apart = _APART.get(state_of(kind, by_type(conditions)), {}) if kind is not None else {}
+    for condition in conditions:
         type_, status = str(condition.get("type")), str(condition.get("status"))
         words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
         word, reason = words.get(status, status if words else ""), str(condition.get("reason") or "")
         gone, counted = ("met again", "budget") if type_ == "DisruptionHeld" else ("", "")
-        yield Fact("condition", type_, status, reason, word=word, gone=gone, counted=counted)
+        anew = not (apart and type_ == MANAGED_CLUSTER.headline)
+        word = word if anew else apart.get(status, "")
+        yield Fact("condition", type_, status, reason, word=word, gone=gone, anew=anew, counted=counted)
 
 
 def _taints(body: Tree) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from muster.decide.allowance import Usage
 from muster.engine.state import HOW, State
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
+from muster.fleet.state import state_of
 from muster.fleet.view import View
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, LEASE, is_cluster, kind_of
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
     from muster.engine.answer import Answer
 
 _PREFIX: Final = "status "
-_STATUSES: Final = frozenset(("True", "False", "Unknown"))
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`clusters`: how many there are of each kind with each status of the condition by which they are judged, `none`
-    where it says nothing. `words`: see `muster.engine.state.State.words`."""
+    """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
+    decided. `words`: see `muster.engine.state.State.words`."""
 
     clusters: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
@@ -67,10 +67,7 @@ def _sorted(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array
 
 def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
     """A cluster's kind, and how it stands."""
-    type_ = kind_of(id_).headline
-    condition = view.conditions(id_).get(type_) or view.reported(id_).get(type_)
-    status = dig(condition, "status")
-    return id_.kind, status if status in _STATUSES else "none"
+    return id_.kind, state_of(kind_of(id_), {**view.reported(id_), **view.conditions(id_)}) or "none"
 
 
 def status_total(kind: str, status: str) -> str:

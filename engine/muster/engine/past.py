@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from muster.engine.change import Change
+from muster.fleet.state import DENIED, NOT_JOINED
 from muster.model.ids import ObjectId
 
 
@@ -56,8 +57,9 @@ class ObjectHistory:
 
     @property
     def availability(self) -> float | None:
-        """The part of the time, of that in which anything was decided, in which the condition was True."""
-        spans = self.spans
+        """The part of the time in which the condition was True, of that in which it said anything of its health: a
+        cluster is neither available nor not while it is denied or has not joined yet."""
+        spans = {state: span for state, span in self.spans.items() if state not in (DENIED, NOT_JOINED)}
         total = sum(spans.values(), timedelta(0))
         return spans.get("True", timedelta(0)) / total if total else None
 
@@ -71,8 +73,8 @@ class Told(NamedTuple):
 
 
 class StatusChange(NamedTuple):
-    """A cluster, as `<plural>/<file>` of what is derived of it, whose headline condition became another one: its status
-    before and after, empty where there was none."""
+    """A cluster, as `<plural>/<file>` of what is derived of it, and its state before and after a step, which differ;
+    empty where there was none."""
 
     cluster: str
     before: str

@@ -51,9 +51,10 @@ def removed_before(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
 
 
 def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: Collection[str] = ()) -> bool:
-    """Whether people had let a cluster in, or `removed` it, and now nobody but its agent speaks of it.
+    """Whether people had let a cluster in, denied or `removed` it, and now nobody but its agent speaks of it.
 
-    What an agent asked for when it registered does not declare a cluster that people have removed, or lost.
+    What an agent asked for when it registered does not declare a cluster that people have removed, or lost. A cluster
+    that was denied is left alone also where the fleet takes all comers: else it would be let in again.
     """
     if not MANAGED_CLUSTER.has(id_):
         return False
@@ -61,8 +62,10 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: C
         return False
     if id_.name in removed:
         return True
-    accepted = by_type(mappings_at(before, "status", "conditions")).get(ACCEPTED)
-    return dig(accepted, "status") == "True" and dig(before, "metadata", "annotations", ACCEPTED_ON) is None
+    accepted = dig(by_type(mappings_at(before, "status", "conditions")).get(ACCEPTED), "status")
+    if accepted == "True":
+        return dig(before, "metadata", "annotations", ACCEPTED_ON) is None
+    return accepted is not None
 
 
 def _answered(obj: Object) -> bool:

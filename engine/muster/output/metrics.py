@@ -90,8 +90,8 @@ DECISIONS = Measure(
 )  # fmt: skip
 CLUSTERS = Measure(
     "muster_clusters", Sort.GAUGE,
-    "Clusters by kind and status of the condition by which they are judged: True, False or Unknown; none where nothing"
-    " is decided, as of clusters that are not accepted.",
+    "Clusters by kind and state: the status of their headline condition (True, False, Unknown), Denied, NotJoined where"
+    " an accepted cluster's agent has not joined yet, and none where nothing is decided.",
     ("kind", "status"),
 )  # fmt: skip
 HELD = Measure(

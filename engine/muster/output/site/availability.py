@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from muster.engine.past import FleetHistory, StatusChange, Told
 from muster.engine.run import Run
+from muster.fleet.state import state_of
 from muster.model.kinds import Kind
 from muster.model.locations import SUFFIX, file_name
 from muster.model.times import format_time
@@ -23,12 +24,13 @@ _MOST_CHANGES: Final = 40
 #: A group: by what it is one (fleet, region, set), and its name.
 _Group = tuple[str, str]
 _FLEET: Final[_Group] = ("", "")
+#: Clusters that are denied, or have not joined, count in no level.
 _ONE: Final = {"True": Level(1, 0, 0), "Unknown": Level(0, 1, 0), "False": Level(0, 0, 1)}
 
 
 class Member(NamedTuple):
-    """A cluster: the groups that it is in besides the fleet, the status of its headline condition as it is evaluated,
-    and as it is committed."""
+    """A cluster: the groups that it is in besides the fleet, its state as it is evaluated, and as it is
+    committed."""
 
     groups: tuple[_Group, ...]
     status: str
@@ -41,9 +43,9 @@ def members_of(run: Run, rows: Iterable[Sequence[str]]) -> dict[str, Member]:
     for obj, row in zip(run.fleet.clusters(), rows, strict=True):
         # Of a cluster that stands nothing is read but that something is derived of it, which is what stands.
         stands = obj.id in run.fleet.beyond.standing or run.fleet.previous.get(obj.id) == {}
-        before = row[3] if stands else run.fleet.conditions_before(obj.id).get(obj.kind.headline, {}).get("status")
+        before = row[3] if stands else state_of(obj.kind, run.fleet.conditions_before(obj.id))
         groups = (("region", row[6]), ("set", row[7]))
-        found[file_of(obj.kind, obj.id.name)] = Member(groups, row[3], str(before or ""))
+        found[file_of(obj.kind, obj.id.name)] = Member(groups, row[3], before)
     return found
 
 

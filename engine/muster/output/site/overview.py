@@ -7,8 +7,9 @@ from muster.check.waivers import told
 from muster.decide.grounds import ORIGINS
 from muster.engine.run import Run
 from muster.fleet.fleet import sorted_objects
-from muster.fleet.objects import Object
+from muster.fleet.objects import Object, by_type
 from muster.fleet.sets import members_told
+from muster.fleet.state import state_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
     ADAPTER_REPORT,
@@ -20,7 +21,7 @@ from muster.model.kinds import (
     REMEDY,
 )
 from muster.model.times import format_time
-from muster.model.tree import Tree, dig, mapping_at
+from muster.model.tree import Tree, dig, mapping_at, mappings_at
 from muster.output import cells
 from muster.output.cells import condition, held_effects, short_label
 
@@ -90,14 +91,15 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
 
 
 def _row(run: Run, obj: Object) -> Tree:
-    """A cluster in a line: name, kind, accepted, status, reason, since, region, set, taints, held."""
+    """A cluster in a line: name, kind, accepted, state, reason, since, region, set, taints, held."""
     body = run.fleet.whole(obj.id)
     found = condition(body, obj.kind.headline)
     labels = mapping_at(body, "metadata", "labels")
     accepted = cells.accepted(body, run.now) if obj.kind.name == "ManagedCluster" else "yes"
+    state = state_of(obj.kind, by_type(mappings_at(body, "status", "conditions")))
     region = next((str(labels[name]) for name in REGIONS if labels.get(name)), "")
     return [
-        obj.id.name, obj.kind.name, accepted, str(found.get("status") or ""), str(found.get("reason") or ""),
+        obj.id.name, obj.kind.name, accepted, state, str(found.get("reason") or ""),
         str(found.get("lastTransitionTime") or ""), region, str(labels.get(SET) or ""),
         _words(cells.taints(body, run.now)), "; ".join(held_effects(body)),
     ]  # fmt: skip

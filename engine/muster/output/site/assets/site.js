@@ -170,7 +170,7 @@ const muster = {
   },
 };
 
-const STATUSES = ["True", "Unknown", "False", ""];
+const STATUSES = ["True", "Unknown", "False", "Denied", "NotJoined", ""];
 const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["pools", "Pools"],
   ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
 const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD] = Array.from({ length: 10 }, (_, i) => i);
@@ -213,6 +213,8 @@ const VIEWS = {
         [of("True"), "available", "#/clusters?q=status:True", "good"],
         [of("Unknown"), "unknown", "#/clusters?q=status:Unknown", "doubt"],
         [of("False"), "not available", "#/clusters?q=status:False", "bad"],
+        ...[["Denied", "denied"], ["NotJoined", "not joined"]].filter(([state]) => of(state))
+          .map(([state, words]) => [of(state), words, `#/clusters?q=status:${state}`, "apart"]),
         [fleet.held.length, "effects held", "#/clusters?q=held:t", "held"],
         [errors, "errors", "#/findings", errors ? "bad" : ""],
         [fleet.findings.length - errors, "warnings", "#/findings"],
