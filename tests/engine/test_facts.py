@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.decide.sets import CLUSTER_SET
 from muster.engine.change import Change
 from muster.engine.changes import object_changes, summary
 from muster.engine.facts import facts_of
+from muster.fleet.sets import CLUSTER_SET
 from muster.model.ids import ObjectId
 from muster.model.kinds import BY_NAME
 

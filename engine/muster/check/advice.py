@@ -7,6 +7,7 @@ So it is given to whoever asks (`muster lint`), and not in every run.
 from collections.abc import Iterator
 from typing import Final
 
+from muster.check.references import reference_findings, toleration_advice
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
@@ -36,6 +37,8 @@ def advice(fleet: Ruled) -> Iterator[Finding]:
             yield from _targets(fleet, policy)
             yield from _unreachable(policy)
     yield from _conditions(fleet)
+    yield from reference_findings(fleet)
+    yield from toleration_advice(fleet)
     for budget in budgets_of(fleet):
         obj = fleet.objects.get(budget.id)
         if obj is not None and _is_own(obj):

@@ -59,6 +59,10 @@ def command(
             from muster.decide.removals import removal_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
+        if looked_at is None:  # else it has looked at what the work tree changes, and at no more
+            from muster.check.references import reference_findings
+
+            fleet = replace(fleet, findings=(*fleet.findings, *reference_findings(fleet)))
         if base:
             from muster.answers.derivededits import derived_edits
             from muster.gitio.repository import open_repository

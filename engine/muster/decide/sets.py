@@ -15,7 +15,7 @@ from muster.decide.context import Context
 from muster.decide.transitions import as_it_was, saying
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
-from muster.fleet.sets import BUILT_IN, DEFAULT, is_managed, members_text
+from muster.fleet.sets import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.model.decision import OF_ITSELF, Because, Decision, Input
@@ -26,7 +26,6 @@ from muster.model.tree import Tree, mapping_at
 from muster.policy.facets import Facets
 from muster.policy.selectors import LabelSelector
 
-CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
 _MEMBERSHIP = Because("sets", (Input(("metadata", "labels")),), "a cluster that names no set is in `default`")
 _BUILT_IN = Because("sets", OF_ITSELF, "upstream makes this set, and puts its selector right")

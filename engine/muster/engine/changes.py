@@ -6,13 +6,13 @@ Compares the derived part of each object as the last run left it with the one th
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from muster.decide.sets import CLUSTER_SET
 from muster.engine.change import NOUNS, Change
 from muster.engine.edits import field_changes
 from muster.engine.facts import UNTOLD, Fact, facts_of
 from muster.engine.placed import placement_changes
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
+from muster.fleet.sets import CLUSTER_SET
 from muster.model.ids import ObjectId
 from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, PLACEMENT_DECISION
 from muster.model.tree import Tree

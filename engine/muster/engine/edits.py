@@ -4,12 +4,11 @@ object, and between what people declared of it before and declare now."""
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from muster.decide.sets import CLUSTER_SET
 from muster.engine.change import Change
 from muster.engine.facts import Fact
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
-from muster.fleet.sets import DEFAULT
+from muster.fleet.sets import CLUSTER_SET, DEFAULT
 from muster.model.ids import ObjectId
 from muster.model.kinds import ADAPTER_REPORT, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER, ListKeys, kind_of
 from muster.model.tree import Tree, mapping_at

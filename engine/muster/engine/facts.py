@@ -9,11 +9,10 @@ from itertools import chain
 from typing import Final
 
 from muster.decide.approval import HELD_BY
-from muster.decide.sets import CLUSTER_SET
 from muster.decide.taint_keys import taint_key, taint_text
 from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
 from muster.fleet.objects import by_type
-from muster.fleet.sets import members_told
+from muster.fleet.sets import CLUSTER_SET, members_told
 from muster.fleet.state import DENIED, NOT_JOINED, state_of
 from muster.model.groups import grouped
 from muster.model.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER

@@ -166,6 +166,16 @@ _TABLE = (
     Code("MUS232", _E, "binding of another name",
          "A ManagedClusterSetBinding must have the name of the set that it binds; an API server refuses any other. "
          "Until it has, its namespace keeps the clusters that it has chosen."),
+    Code("MUS233", _W, "name of what does not exist",
+         "An object names a ManagedClusterSet or a ClusterPool that is not in the fleet. It selects nothing by that "
+         "name until there is one. The nearest name is offered. `muster lint` reports it, and `muster validate` with "
+         "--rev or --base."),
+    Code("MUS234", _W, "set that is not bound",
+         "A Placement selects clusters from the sets that are bound to its namespace by a ManagedClusterSetBinding. "
+         "The set that it names is not bound there, or no set is, so it selects no cluster."),
+    Code("MUS235", _W, "label that no cluster has",
+         "A selector of a Placement or a ManagedClusterSet asks for a label that no ManagedCluster has, so it selects "
+         "nothing. The nearest label is offered."),
     Code("MUS238", _W, "taint that a policy decides",
          "A file gives a cluster a taint that a TaintPolicy puts there and takes away, such as the built-in "
          "`cluster.open-cluster-management.io/unreachable`. Only the policy decides about it. One with a `timeAdded` "
@@ -354,6 +364,9 @@ _TABLE = (
          "An `invariants` entry of a PolicyTest says what must never be said of a condition, and `muster lint "
          "--prove` found an object of which the policy says it. The object is shown, and muster's evaluator has "
          "confirmed it. The built-in invariants go for policies that replace built-in ones, too."),
+    Code("MUS609", _W, "toleration that moves work back",
+         "A Placement tolerates the taint `unreachable` and not `unavailable`. A cluster that is not available loses "
+         "its work; when it also falls silent, its taint becomes `unreachable`, and the Placement selects it again."),
     # -- 7xx: waivers
     Code("MUS701", _N, "waiver",
          "A Waiver silences what was found, until the day that it names. Told of a branch that adds one; commands that "

@@ -8,7 +8,7 @@ from muster.decide.grounds import ORIGINS
 from muster.engine.run import Run
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.objects import Object, by_type
-from muster.fleet.sets import members_told
+from muster.fleet.sets import CLUSTER_SET, members_told
 from muster.fleet.state import state_of
 from muster.model.ids import ObjectId
 from muster.model.kinds import (
@@ -27,7 +27,6 @@ from muster.output.cells import condition, held_effects, short_label
 
 #: Labels that say where a cluster runs, the first that it has.
 REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
-SET = "cluster.open-cluster-management.io/clusterset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def _row(run: Run, obj: Object) -> Tree:
     region = next((str(labels[name]) for name in REGIONS if labels.get(name)), "")
     return [
         obj.id.name, obj.kind.name, accepted, state, str(found.get("reason") or ""),
-        str(found.get("lastTransitionTime") or ""), region, str(labels.get(SET) or ""),
+        str(found.get("lastTransitionTime") or ""), region, str(labels.get(CLUSTER_SET) or ""),
         _words(cells.taints(body, run.now)), "; ".join(held_effects(body)),
     ]  # fmt: skip
 
