@@ -10,7 +10,7 @@ from muster.check.admission.reach import looks_further
 from muster.decide.failures import OF_FAILURES
 from muster.engine.homes import Kept, keep
 from muster.engine.provisional import Provisional
-from muster.engine.question import Question, WholeNeeded, digest, published_entries, tips_of, withheld_of
+from muster.engine.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
 from muster.engine.records import put_findings, put_held
 from muster.engine.run import Run
 from muster.engine.settled import Settled
@@ -58,7 +58,7 @@ class Answer:
 def of_whole(question: Question, settled: Settled, why: str) -> Answer:
     """The answer that looked at the whole fleet, and why it did."""
     run = settled.last
-    unkept = beyond_record(run.fleet, settled.findings)
+    unkept = beyond_record(run.fleet, settled.findings, slips=True)
     if run.context is None or not settled.rested:
         unkept = "not all came to rest, or muster failed in deciding it"
     if unkept:
@@ -92,6 +92,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "lease floor": run.context.lease_floor,
         "settings": run.fleet.settings.spec,
         "holds": run.context.allowance.terms,
+        "slips": [sorted(run.fleet.slips.files), sorted(names_of(run.fleet.slips.ids))],
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.allowance.usage],
@@ -100,9 +101,12 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
     }
 
 
-def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
-    """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing."""
-    if fleet.slipped or fleet.unidentified or fleet.whole_at:
+def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
+    """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing.
+
+    `slips`: what was in files that are not whole can be recorded, if it is known what that was.
+    """
+    if fleet.unidentified or fleet.slips.elsewhere or (fleet.slips and not slips):
         return "a file is not whole"
     if fleet.unheard - fleet.withheld:
         return "not every agent could be heard"
@@ -113,7 +117,7 @@ def beyond_record(fleet: Fleet, findings: Iterable[Finding]) -> str:
     return ""
 
 
-def require_record(fleet: Fleet, findings: Iterable[Finding]) -> None:
+def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> None:
     """WholeNeeded where something stands that no record of a part has."""
-    if why := beyond_record(fleet, findings):
+    if why := beyond_record(fleet, findings, slips=slips):
         raise WholeNeeded(why)

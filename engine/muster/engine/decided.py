@@ -51,7 +51,7 @@ class DecidedPart(Part[Question]):
         if not settled.rested or run.context is None:
             raise WholeNeeded("not all came to rest")
         own = self.own_findings(settled.findings)
-        require_record(run.fleet, own)
+        require_record(run.fleet, own, slips=True)
         if self.reach is Reach.WIDE and not self._stood(run):
             return None
         there = settled.first.fleet.parts
@@ -72,13 +72,13 @@ class DecidedPart(Part[Question]):
     def _evaluate(self, snapshot: Snapshot, fleet: Fleet, files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
         if restless:
             raise WholeNeeded("not all come to rest")
-        part = assemble(Overlay(snapshot, files)) if files else fleet
+        part = assemble(Overlay(snapshot, files), partial=True) if files else fleet
         known = list(self.summaries.values())
         ruled = validate(replace(part, beyond=self.beyond(part)))
         if ruled.settings.obeyed and is_fleet_broken(ruled):
             raise WholeNeeded("the Fleet is broken")
         ruled = hear(ruled, snapshot.agents)
-        require_record(ruled, ())
+        require_record(ruled, (), slips=True)
         objects = self.summarised
         whole = replace(
             ruled,

@@ -68,7 +68,7 @@ class Part(Generic[A]):
         """Read it, as far as it is known by now; None where it turns out to be a part of what was not chosen."""
         self._close()
         with self.question.snapshot(self.paths, self.refs) as snapshot:
-            fleet = assemble(snapshot)
+            fleet = assemble(snapshot, partial=True)
             more = self._missed(fleet)
             self.chosen |= more
             yield None if more else (snapshot, fleet)

@@ -194,17 +194,18 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     if facts["withheld"] != withheld_of(question):
         raise WholeNeeded("a further repository has fallen silent, or answers again")
     found = changed(question, state, facts)
-    if question.beside:
-        there, unknown = state.of_files(question.beside)
-        found = replace(found, homes=found.homes | there, unknown=found.unknown | unknown,
-                        labels=found.labels | question.beside)  # fmt: skip
+    # A file that is not whole is read at each look, with what it held: its history says that, and no neighbourhood.
+    slipped, held = facts["slips"]
+    if beside := question.beside.union(slipped):
+        there, unknown = state.of_files(beside)
+        found = replace(found, homes=found.homes | there | state.of_names(held), unknown=found.unknown | unknown,
+                        labels=found.labels | beside)  # fmt: skip
     if facts["memory"] == question.remembered.at:
         return found
     then = {tuple(entry[0]): entry for entry in state.fact("published")}
     present = {tuple(entry[0]): entry for entry in published_entries(question.remembered.memory)}
     ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
-    homes = state.of_names({default_home(id_) for id_ in ids} | {str(id_) for id_ in ids})
-    return replace(found, homes=found.homes | homes)
+    return replace(found, homes=found.homes | state.of_names(names_of(ids)))
 
 
 def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
@@ -256,6 +257,11 @@ def _had_unread(before: Mapping[str, str], spoke: "Iterable[AgentRef]") -> bool:
     """Whether some of the refs could not be fetched before."""
     said = (before.get(ref.name, "") for ref in spoke)
     return any(text.startswith("[") and tree_of(text)[-1] for text in said)
+
+
+def names_of(ids: Iterable[ObjectId]) -> set[str]:
+    """The names by which the neighbourhoods of objects are found."""
+    return {name for id_ in ids for name in (default_home(id_), str(id_))}
 
 
 def default_home(id_: ObjectId) -> str:

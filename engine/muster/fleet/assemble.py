@@ -38,11 +38,11 @@ from muster.model.tree import Tree, dig
 _DECLARED = (*CLUSTERS, CSR)
 
 
-def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
+def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
     """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
 
     Not validated against schemas: `muster.check.validate` does that. `obeying` False: the Fleet is known to have an
-    error, so its settings do not count.
+    error, so its settings do not count. `partial`: the snapshot has some of the fleet's files.
     """
     reading = read(snapshot)
     previous, derived_paths = _previous(reading)
@@ -52,7 +52,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
     removed = removed_before(previous)
     alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_), removed)}
-    missed = find_missed(snapshot, reading, previous, declared - alone)
+    missed = find_missed(snapshot, reading, previous, declared - alone, partial=partial)
     for id_ in alone & missed.broken:
         # A slip of people's pens is not the moment to take an agent at its word.
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
@@ -84,7 +84,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True) -> Fleet:
         departed=joining.departed,
         unidentified=missed.unidentified,
         parts=reading.parts,
-        slipped=reading.slipped or bool(missed.broken or missed.findings) or missed.unidentified,
+        slips=missed.slips,
         whole_at=missed.since,
         allowed=missed.allowed,
         idle_allowances=missed.idle,

@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 
 from muster.fleet.beyond import NOTHING_BEYOND, Beyond
 from muster.fleet.foreign import ByKind
+from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.objects import Object, with_params
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
@@ -47,7 +48,7 @@ class Fleet(View):
     allowed: frozenset[ObjectId] = frozenset()  # clusters whose removal is allowed by the commit that removes them
     idle_allowances: tuple[str, ...] = ()  # what commits allow that names no cluster which they remove
     parts: Sequence[Part] = ()  # all that was read, also what counts for nothing
-    slipped: bool = False  # whether a file was not whole, so that more than what it holds depends on it
+    slips: Slips = NO_SLIPS
     whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     foreign: ByKind = field(default_factory=dict)

@@ -20,8 +20,9 @@ from muster.fleet.missed.guesses import by_guess
 from muster.fleet.missed.history import accounted_for, by_history
 from muster.fleet.missed.names import by_name
 from muster.fleet.missed.search import Search
+from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.reading import Reading
-from muster.model.finding import Finding
+from muster.model.finding import Finding, Severity
 from muster.model.ids import ObjectId
 from muster.model.kinds import CLUSTERS, kind_of
 from muster.model.snapshot import Snapshot
@@ -43,6 +44,7 @@ class Missed:
     """
 
     broken: frozenset[ObjectId]
+    slips: Slips
     stand_ins: tuple[Part, ...]
     findings: tuple[Finding, ...]
     unidentified: bool
@@ -52,11 +54,15 @@ class Missed:
 
 
 def find_missed(
-    snapshot: Snapshot, reading: Reading, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId]
-) -> Missed:
-    """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run."""
+    snapshot: Snapshot, reading: Reading, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
+    *, partial: bool = False,
+) -> Missed:  # fmt: skip
+    """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run.
+
+    `partial`: these are some of the fleet, and an object that is not in `previous` is in the rest.
+    """
     past = snapshot.past
-    search = Search(reading, previous, declared, past)
+    search = Search(reading, previous, declared, past, partial)
     stand_ins = tuple(part for part in reading.stand_ins if part.id not in declared)
     search.broken.update(part.id for part in stand_ins)
     for origin, guess in reading.guesses:
@@ -72,7 +78,22 @@ def find_missed(
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
     allowed, idle = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
-    return Missed(broken, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
+    elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
+    slips = _slips(reading, search, broken, elsewhere=elsewhere)
+    return Missed(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
+
+
+def _slips(reading: Reading, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> Slips:
+    if not (reading.slipped or broken or search.findings or search.unclear):
+        return NO_SLIPS
+    ids = broken | reading.broken
+    errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
+    files = {*errors, *(found.file for found in search.findings), *search.unclear}
+    files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
+    # What has no derived part, such as a Remedy, is in no neighbourhood by which it would be found again.
+    return Slips(
+        frozenset(file for file in files if file), ids, elsewhere or any(id_ not in search.previous for id_ in ids)
+    )
 
 
 def _any_cluster_is_gone(search: Search) -> bool:

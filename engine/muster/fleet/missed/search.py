@@ -38,12 +38,13 @@ def read_again(source: SourceFile) -> Reading:
 
 @dataclass
 class Search:
-    """The search in progress. `declared` are the objects that sound inputs declare."""
+    """The search in progress. `declared` are the objects that sound inputs declare; `partial`: of some of the fleet."""
 
     reading: Reading
     previous: Mapping[ObjectId, Tree]
     declared: Collection[ObjectId]
     past: Past | None
+    partial: bool = False
     broken: set[ObjectId] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unclear: dict[str, str] = field(init=False)
@@ -89,6 +90,8 @@ class Search:
             return False
         if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
             return False  # it was removed by a run in between
+        if self.partial and id_ not in self.previous:
+            return False  # a file that is not read declares it
         declares = "spec" in part.body and not is_report(id_)
         return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
 
