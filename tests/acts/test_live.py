@@ -203,7 +203,7 @@ def test_metrics_are_those_of_the_looks(tmp_path: Path) -> None:
             for one in family.samples
         }
         assert found["muster_runs_total", "committed"] == found["muster_commits_total",] == 1
-        assert found["muster_clusters", "ManagedCluster", "Unknown"] == 1
+        assert found["muster_clusters", "ManagedCluster", "NotJoined"] == 1
 
 
 def test_what_is_known_is_not_sent_again(tmp_path: Path) -> None:

@@ -334,10 +334,41 @@ def test_what_rests_on_history_is_not_kept(tmp_path: Path) -> None:
 def test_it_says_why_nothing_is_kept(tmp_path: Path) -> None:
     living, state = Living.small(tmp_path / "fleet", 5, 6), state_in(tmp_path)
     same(living, state, "")
-    living.put(f"clusters/{living.names[1]}/cluster.yaml", "")
+    living.put(".musterignore", f"clusters/{living.names[1]}/\n")
     for _ in range(2):
-        found = same(living, state, "a file is empty")
+        found = same(living, state, "a cluster is ignored")
     assert found.looked_at == "the whole fleet: nothing is kept of the last run: a file is not whole"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "spec: [\n", "a: 1\n---\n- b\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"]
+)
+def test_a_file_that_is_not_whole_costs_what_it_held(tmp_path: Path, text: str) -> None:
+    """It is read at each look, with what it held, and what else people do is told from it."""
+    living, state = Living.small(tmp_path / "fleet", 5, 12), state_in(tmp_path)
+    commit, names = living.repo.commit, list(living.names)
+    files = [f"clusters/{name}/cluster.yaml" for name in names]
+    held = {files[1]: living.repo.show(files[1])}
+    same(living, state, "")
+    for happening in (
+        lambda: commit({files[1]: text}),
+        living.nothing,
+        lambda: living.speaks(names[2]),
+        lambda: commit({files[3]: None}, f"Go\n\nMuster-Allow-Removal: {names[3]}"),
+        lambda: commit({files[4]: None, f"moved/{names[4]}.yaml": living.repo.show(files[4])}),
+        lambda: commit({files[5]: text}),
+        living.nothing,
+        lambda: commit({files[5]: None}),
+        lambda: commit({f"moved/{names[1]}.yaml": held[files[1]]}),
+        lambda: commit({f"moved/{names[1]}.yaml": None}),
+        living.nothing,
+        lambda: commit(held),
+        living.nothing,
+    ):
+        happening()
+        found = same(living, state, text)
+        assert found.looked_at.endswith((", near", ", wide")), found.looked_at
+    assert not [one for one in found.settled.findings if one.code == "MUS110"]
 
 
 class TestState:
