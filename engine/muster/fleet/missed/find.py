@@ -84,16 +84,15 @@ def find_missed(
 
 
 def _slips(reading: Reading, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> Slips:
-    if not (reading.slipped or broken or search.findings or search.unclear):
+    if not (reading.slipped or broken or search.findings or search.unclear or search.unsure):
         return NO_SLIPS
     ids = broken | reading.broken
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
     files = {*errors, *(found.file for found in search.findings), *search.unclear}
     files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
     # What has no derived part, such as a Remedy, is in no neighbourhood by which it would be found again.
-    return Slips(
-        frozenset(file for file in files if file), ids, elsewhere or any(id_ not in search.previous for id_ in ids)
-    )
+    unheld = any(id_ not in search.previous for id_ in ids)
+    return Slips(frozenset(file for file in files if file), ids, elsewhere or unheld or search.unsure)
 
 
 def _any_cluster_is_gone(search: Search) -> bool:

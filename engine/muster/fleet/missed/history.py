@@ -49,7 +49,7 @@ def accounted_for(search: Search, past: Past | None) -> bool:
             then = _held(earlier)
             if then.unclear:
                 return False
-            search.broken.update(id_ for id_ in search.lost(then) if not is_report(id_))
+            search.broken.update(id_ for id_ in search.lost(then, of_others=True) if not is_report(id_))
     return True
 
 

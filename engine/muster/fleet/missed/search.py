@@ -38,7 +38,10 @@ def read_again(source: SourceFile) -> Reading:
 
 @dataclass
 class Search:
-    """The search in progress. `declared` are the objects that sound inputs declare; `partial`: of some of the fleet."""
+    """The search in progress. `declared` are the objects that sound inputs declare; `partial`: of some of the fleet.
+
+    `unsure`: a file in doubt held something of which some of the fleet cannot tell whether it is anywhere else.
+    """
 
     reading: Reading
     previous: Mapping[ObjectId, Tree]
@@ -47,6 +50,7 @@ class Search:
     partial: bool = False
     broken: set[ObjectId] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
+    unsure: bool = False
     unclear: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,12 +81,18 @@ class Search:
         if lost and not (state == "broken" and file in self.told):
             self.findings.append(messages.missed(file, state, lost, certain=certain))
 
-    def lost(self, then: Reading) -> Iterator[ObjectId]:
-        """The objects of which a file held a part that is nowhere any more.
+    def lost(self, then: Reading, *, of_others: bool = False) -> Iterator[ObjectId]:
+        """The objects of which a file held a part that is nowhere any more. `of_others`: it is not the file in doubt.
 
         Of a part that only reports, the object does without: its agent is silent, and silence is judged as such.
         """
-        return (part.id for part in then.parts if self._is_lost(part))
+        for part in then.parts:
+            if not self._is_lost(part):
+                continue
+            if not self.partial or part.id in self.previous:
+                yield part.id
+            elif not of_others:  # else a file that is not read declares it
+                self.unsure = True
 
     def _is_lost(self, part: Part) -> bool:
         id_, past = part.id, self.past
@@ -90,8 +100,6 @@ class Search:
             return False
         if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
             return False  # it was removed by a run in between
-        if self.partial and id_ not in self.previous:
-            return False  # a file that is not read declares it
         declares = "spec" in part.body and not is_report(id_)
         return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
 
