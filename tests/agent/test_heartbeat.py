@@ -24,6 +24,7 @@ from muster.agent.own_ref import OwnRef
 from muster.gitio.errors import RepositoryError
 from muster.model.kinds import MANAGED_CLUSTER
 from muster.model.locations import derived_path
+from muster.model.times import format_time
 from tests.commands.conftest import Run, muster
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.patience import PATIENCE_SECONDS
@@ -138,6 +139,47 @@ def test_the_whole_way_from_asking_to_a_report(hub: Repo, server: Server, muster
     assert status["ManagedClusterConditionClockSynced"] == "True"
     assert body["status"]["version"] == {"kubernetes": "v1.34.1"}
     assert body["status"]["allocatable"] == {"cpu": "3900m"}
+
+
+def test_an_add_on_whose_lease_runs_out_is_unknown_and_its_cluster_is_not(
+    hub: Repo, server: Server, muster: Run
+) -> None:
+    clocks = Clocks()
+    agent = heart(hub, server, clocks)
+
+    def decided() -> tuple[str, str]:
+        """The availability of the cluster and of its add-on, after a run."""
+        now = ("--now", format_time(clocks.now()))
+        assert muster("reconcile", "--repo", hub.path, "--branch", "main", *now)[0] == 0
+        found = []
+        for object_ in ("ManagedCluster/edge", "ManagedClusterAddOn/edge/dns"):
+            body = json.loads(muster("get", object_, "--repo", hub.path, "-o", "json", *now)[1])
+            body = (body if isinstance(body, list) else body.get("items", [body]))[0]
+            conditions = body.get("status", {}).get("conditions", [])
+            found.append(next((c["status"] for c in conditions if c["type"].endswith("Available")), "-"))
+        return found[0], found[1]
+
+    agent.beat()
+    assert muster("accept", "--repo", hub.path, "--branch", "main", "--clusters", "edge")[0] == 0
+    person = clone(hub, hub.path.parent / "person")
+    add_on = (
+        "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\n"
+        "metadata: {name: dns, namespace: edge}\n"
+    )
+    person.commit({"add-ons/dns.yaml": add_on})
+    person.git("push", "--quiet", "origin", "HEAD:main")
+    decided()
+    agent.beat()
+    assert decided() == ("True", "-"), "an add-on that renews no Lease is not judged by one"
+    with_add_on = replace(agent, add_ons=("dns",))
+    with_add_on.beat()
+    assert decided() == ("True", "True")
+    for _ in range(6):
+        clocks.wait(60)
+        replace(agent, add_ons=()).beat()
+    assert decided() == ("True", "Unknown")
+    with_add_on.beat()
+    assert decided() == ("True", "True")
 
 
 def test_the_hub_is_read_where_it_puts_what_is_derived(hub: Repo, tmp_path: Path) -> None:

@@ -59,6 +59,12 @@ def line_with(process: "subprocess.Popen[bytes]", text: str) -> tuple[str, datet
     raise AssertionError(f"no line with {text!r} in {seen}")
 
 
+def until(process: "subprocess.Popen[bytes]", text: str) -> list[str]:
+    """Read output until a line has `text`, and what follows at once; return all of it."""
+    line, _ = line_with(process, text)
+    return [line, *lines_within(process, 0.5)]
+
+
 def lines_within(process: "subprocess.Popen[bytes]", seconds: float) -> list[str]:
     """Read what is said in that time."""
     assert process.stdout is not None
@@ -92,6 +98,22 @@ def test_a_commit_is_derived_and_an_expiry_too(tmp_path: Path) -> None:
         assert expired >= renewed + timedelta(seconds=5)
     assert repo.status() == []
     assert "ManagedCluster/b" in repo.git("log", "-1", "--format=%B")
+
+
+def test_a_warning_that_stands_is_told_once(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    long = cluster("a").replace("hubAcceptsClient: true", "hubAcceptsClient: true, leaseDurationSeconds: 999999999")
+    repo.commit({"clusters/a/cluster.yaml": long})
+    with watching(repo, "-v") as process:
+        line_with(process, "MUS250")
+        for name in "bc":
+            repo.commit({f"clusters/{name}/cluster.yaml": cluster(name)})
+            told = until(process, "1 cluster accepted")
+            assert not [line for line in told if "MUS250" in line]
+        repo.commit({"clusters/a/cluster.yaml": cluster("a")})
+        until(process, "lease duration")
+        repo.commit({"clusters/a/cluster.yaml": long})
+        line_with(process, "MUS250")
 
 
 @pytest.mark.parametrize("writes", ["a person on the branch", "an agent on its ref"])
