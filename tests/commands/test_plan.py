@@ -90,7 +90,7 @@ def test_three_clusters_that_are_removed(repo: Repo, muster: Run, monkeypatch: p
     lines = out.splitlines()
     assert lines[0].startswith("Removed: 3 clusters, ")
     assert lines[1:3] == [
-        "  ManagedCluster", "    declared no more, and kept: see what is held: prod-eu-1, prod-eu-2,",
+        "  ManagedCluster", "    no longer declared, and kept: see what is held: prod-eu-1, prod-eu-2,",
     ]  # fmt: skip
     assert "    removal held: prod-eu-1, prod-eu-2, prod-eu-3" in lines
     assert "warning MUS420" in err

@@ -10,7 +10,7 @@ from tests.support.git import Repo, new_repository
 NOW = "2026-01-01T00:00:00Z"
 NAMES = [f"c{number:02}" for number in range(12)]
 SIX = ", ".join(NAMES[:6])
-HELD = f"{SIX} stay: 6 of 12 clusters are declared no more, budget 'default' lets 2 be removed at once"
+HELD = f"{SIX} stay: 6 of 12 clusters are no longer declared, budget 'default' lets 2 be removed at once"
 
 
 def cluster(name: str) -> str:
@@ -54,7 +54,7 @@ def test_a_bad_merge_is_held_by_every_command(repo: Repo, muster: Run) -> None:
     assert f"held: ManagedCluster/{NAMES[5]}: removal: 6 of 12 clusters" in repo.git("log", "-1", "--format=%B")
     code, out, _ = muster("get", "clusters", "--repo", repo.path, "--now", NOW)
     assert out.splitlines()[1].endswith("removal")
-    assert "6 effects are held: 6 of 12 clusters are declared no more" in out
+    assert "6 effects are held: 6 of 12 clusters are no longer declared" in out
     code, out, _ = muster("get", "Fleet", "--repo", repo.path, "--now", NOW)
     assert out.splitlines()[0].split()[-2:] == ["HELD", "REASON"]
     assert "True" in out

@@ -77,7 +77,7 @@ def test_a_lost_folder_removes_nothing_and_says_so() -> None:
     decisions = fleet.derived["derived/placementdecisions/shop/web-decision-1.yaml"]
     run = fleet.delete(*fleet.names)
     assert held(run) == {(name, "removal") for name in fleet.names}
-    text = "12 of 12 clusters are declared no more, budget 'default' lets 2 be removed at once"
+    text = "12 of 12 clusters are no longer declared, budget 'default' lets 2 be removed at once"
     assert {entry["reason"] for entry in run.held} == {text}
     condition = fleet_condition(run, "RemovalHeld")
     assert (condition["status"], condition["reason"]) == ("True", "TooManyRemoved")

@@ -27,19 +27,19 @@ def test_nothing_is_no_section() -> None:
 
 
 def test_removals_come_first_clusters_before_all_else_and_what_is_kept_says_so() -> None:
-    held = Held(managed("b"), "removal", "2 of 3 clusters are declared no more", Because("budget", ()))
+    held = Held(managed("b"), "removal", "2 of 3 clusters are no longer declared", Because("budget", ()))
     changes = [Change(managed("a"), DERIVED, None), Change(managed("z"), DERIVED, None)]
     removed = [LEASE.id("lease", "a"), managed("a"), managed("b"), REMEDY.id("r")]
     sections = told(Comparison(changes, 2, removed=removed, held=[held]))
     assert sections == [
         ("Removed", "3 clusters, 2 other objects", [
-            ("ManagedCluster", "declared no more", ["a"]),
-            ("ManagedCluster", "declared no more, and kept: see what is held", ["b"]),
+            ("ManagedCluster", "no longer declared", ["a"]),
+            ("ManagedCluster", "no longer declared, and kept: see what is held", ["b"]),
             ("ManagedCluster", "derived no more", ["z"]),
-            ("Lease", "declared no more", ["a/lease"]),
-            ("Remedy", "declared no more", ["r"]),
+            ("Lease", "no longer declared", ["a/lease"]),
+            ("Remedy", "no longer declared", ["r"]),
         ]),
-        ("Held back", "1 effect held", [("2 of 3 clusters are declared no more", "removal held", ["b"])]),
+        ("Held back", "1 effect held", [("2 of 3 clusters are no longer declared", "removal held", ["b"])]),
     ]  # fmt: skip
 
 

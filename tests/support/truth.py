@@ -181,7 +181,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
         f"from {entry['since']} to {entry['met']} and" in said.decision.because.text
         for entry in said.budgets() if "met" in entry
     ),
-    "[0-9]+ of [0-9]+ clusters are declared no more.*": lambda said: said.held("removal"),
+    "[0-9]+ of [0-9]+ clusters are no longer declared.*": lambda said: said.held("removal"),
     "[0-9]+ of [0-9]+ clusters would go on serving .*, budget .* asks for [0-9]+": lambda said: said.held("traffic"),
     "awaits approval: merge .*|its deletion is approved, and waits for its turn .*": _always,
     # registration and leases

@@ -60,7 +60,7 @@ class Removals:
     def text(self) -> str:
         """What is held and why, in one sentence without its full stop."""
         name = self.budget.id.name if self.budget else ""
-        count = f"{len(self.gone)} of {self.population} clusters are declared no more"
+        count = f"{len(self.gone)} of {self.population} clusters are no longer declared"
         proposed = f": {awaits(self.topic)}" if self.topic else ""
         return f"{count}, budget {name!r} lets {self.allowed} be removed at once{proposed}"
 

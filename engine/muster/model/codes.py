@@ -288,12 +288,12 @@ _TABLE = (
          "that had given before stays, the rest is decided and committed, and the command exits with 3. Please report "
          "the message: it has no value of yours in it."),
     Code("MUS420", _W, "removals are held",
-         "More clusters are declared no more than a DisruptionBudget lets be removed at once (`maxRemoved`; built in: "
-         "10 % of them, at least 2). None of them is removed: a bad merge or a lost folder looks just like it. They "
-         "keep what was derived, stay chosen, and count. Restore the files; or allow it: by the trailer "
-         "`Muster-Allow-Removal: <names>` of the commit that removes them, or by the annotation "
-         "muster.dev/allow-disruption on the Fleet or the budget. Deleting them over several runs needs no permission, "
-         "nor does removing what carries a deletionTimestamp or was never accepted."),
+         "More clusters are no longer declared than a DisruptionBudget allows to remove at once (`maxRemoved`; the "
+         "built-in budget: 10 % of them, at least 2). None of them is removed: a bad merge or a lost folder looks the "
+         "same. They keep what was derived, stay chosen, and count. Restore the files, or allow the removal: name the "
+         "clusters in the trailer `Muster-Allow-Removal: <names>` of the commit that removes them, or set the "
+         "annotation muster.dev/allow-disruption on the Fleet or the budget. No permission is needed to remove them "
+         "over several runs, or to remove what has a deletionTimestamp or was never accepted."),
     Code("MUS421", _W, "trailer that allows nothing",
          "The trailer Muster-Allow-Removal names clusters, separated by commas, that the very commit removes which has "
          "it. A number, `all`, or the name of a cluster that another commit removes allows nothing: a permission that "

@@ -67,7 +67,7 @@ def _removed(found: Comparison) -> Section:
     derived = sorted({c.object for c in found.changes if c.fact.sort == "" and not c.now and c.word} - {*found.removed})
     rows = _by_kind({
         **dict.fromkeys(derived, "derived no more"),
-        **{id_: "declared no more, and kept: see what is held" if id_ in kept else "declared no more"
+        **{id_: "no longer declared, and kept: see what is held" if id_ in kept else "no longer declared"
            for id_ in found.removed},
     })  # fmt: skip
     return Section("Removed", _objects([*found.removed, *derived]), rows)
