@@ -143,7 +143,7 @@ THROUGH = {
         "decide/test_settings.py": "settings",
         "decide/test_sets.py": "sets",
         "e2e/test_hearing.py": "hearing",
-        "engine/test_warm.py": "beyond",
+        "engine/test_warm.py": "beyond missed/slips",
         "fleet/test_agents.py": "agent_fields agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
         "fleet/test_documents.py": "nulls",
