@@ -35,7 +35,7 @@ def test_removals_come_first_clusters_before_all_else_and_what_is_kept_says_so()
         ("Removed", "3 clusters, 2 other objects", [
             ("ManagedCluster", "no longer declared", ["a"]),
             ("ManagedCluster", "no longer declared, and kept: see what is held", ["b"]),
-            ("ManagedCluster", "derived no more", ["z"]),
+            ("ManagedCluster", "no longer derived", ["z"]),
             ("Lease", "no longer declared", ["a/lease"]),
             ("Remedy", "no longer declared", ["r"]),
         ]),

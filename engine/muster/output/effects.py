@@ -66,7 +66,7 @@ def _removed(found: Comparison) -> Section:
     kept = {held.object for held in found.held if held.effect == REMOVAL}
     derived = sorted({c.object for c in found.changes if c.fact.sort == "" and not c.now and c.word} - {*found.removed})
     rows = _by_kind({
-        **dict.fromkeys(derived, "derived no more"),
+        **dict.fromkeys(derived, "no longer derived"),
         **{id_: "no longer declared, and kept: see what is held" if id_ in kept else "no longer declared"
            for id_ in found.removed},
     })  # fmt: skip
