@@ -14,6 +14,7 @@ from contextlib import closing
 from typing import Final
 
 from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
+from muster.fleet.merge import overlay
 from muster.gitio.changes import changed_paths
 from muster.gitio.enginecommits import EngineCommits
 from muster.gitio.fleetspec import fleet_spec
@@ -28,7 +29,7 @@ from muster.yamlio.loader import load_documents
 
 _HINT: Final = "take the folder from the base: git checkout {base} -- derived/, or git rm what is not there, and commit"
 _IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
-_SIGNED: Final = f"{FOLDER}{CSR.plural}/"
+_REQUESTS: Final = f"{FOLDER}{CSR.plural}/"
 
 
 def derived_edits(repository: Repository, base: str, head: str) -> Iterator[Finding]:
@@ -58,26 +59,20 @@ def _derived(repository: Repository, before: str, after: str) -> list[str]:
 
 
 def _adds_certificate(repository: Repository, before: str, after: str, path: str) -> bool:
-    """Whether a file is a request for a certificate, and gets one, and is else what it was."""
-    if not path.startswith(_SIGNED):
+    """Whether a file is a request for a certificate, and gets one, and nothing else in it changes."""
+    if not path.startswith(_REQUESTS):
         return False
     old, new = (_body(blob_at(repository, commit, path)) for commit in (before, after))
-    if not isinstance(dig(new, *CERTIFICATE), str):
+    certificate, signed = dig(new, *CERTIFICATE), dig(new, *DECIDED, SIGNED)
+    if not isinstance(certificate, str):
         return False
-    rest = _without_certificate(new)
-    return rest == _without_certificate(old) if old else not rest.keys() - _IDENTITY
+    status: dict[str, Tree] = {CERTIFICATE[-1]: certificate}
+    if signed is not None:
+        status["muster"] = {DECIDED[-1]: {SIGNED: signed}}
+    below = old or {name: value for name, value in new.items() if name in _IDENTITY}
+    return bool(overlay(below, {"status": status}, CSR.list_keys) == new)
 
 
 def _body(content: bytes | None) -> dict[str, Tree]:
     documents = load_documents(content, "").documents if content is not None else ()
-    return mapping_at({"body": documents[0].body}, "body") if len(documents) == 1 else {}
-
-
-def _without_certificate(body: dict[str, Tree]) -> dict[str, Tree]:
-    status = {name: value for name, value in mapping_at(body, "status").items() if name != CERTIFICATE[-1]}
-    own = mapping_at(status, "muster")
-    decided = {name: value for name, value in mapping_at(own, DECIDED[-1]).items() if name != SIGNED}
-    own = {**own, DECIDED[-1]: decided}
-    status = {**status, "muster": {name: value for name, value in own.items() if value}}
-    whole = {**body, "status": {name: value for name, value in status.items() if value}}
-    return {name: value for name, value in whole.items() if value}
+    return mapping_at(documents[0].body) if len(documents) == 1 else {}
