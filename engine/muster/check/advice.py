@@ -14,7 +14,6 @@ from muster.fleet.places import finding_at
 from muster.model.finding import Finding
 from muster.model.kinds import CLUSTERS
 from muster.model.names import did_you_mean
-from muster.model.source import Layer
 from muster.model.tree import At
 from muster.policy.budgets import Budget, budgets_of, labels_of
 from muster.policy.conditions import ConditionPolicy
@@ -33,7 +32,7 @@ def advice(fleet: Ruled) -> Iterator[Finding]:
         *fleet.compiled.pulses,
         *fleet.compiled.notifications,
     ):
-        if _is_own(policy.source):
+        if policy.source.written:
             yield from _targets(fleet, policy)
             yield from _unreachable(policy)
     yield from _conditions(fleet)
@@ -41,12 +40,8 @@ def advice(fleet: Ruled) -> Iterator[Finding]:
     yield from toleration_advice(fleet)
     for budget in budgets_of(fleet):
         obj = fleet.objects.get(budget.id)
-        if obj is not None and _is_own(obj):
+        if obj is not None and obj.written:
             yield from _budget(fleet, obj, budget)
-
-
-def _is_own(obj: Object) -> bool:
-    return any(part.layer is Layer.INPUT for part in obj.parts)
 
 
 def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:

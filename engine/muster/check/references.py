@@ -1,7 +1,7 @@
-"""References to what does not exist: a set, a binding, a pool, a label that no cluster has.
+"""References to objects that do not exist: a set, a binding, a pool, a label that no cluster has.
 
-Each is valid, for the object may come with a later commit, and each decides nothing until then. So they are warnings,
-given where the whole fleet is read and somebody asks: `muster lint`, and `muster validate --rev` and `--base`.
+Such a reference is valid, because a later commit may add the object. Until then it selects nothing, so it is a warning.
+The checks read the whole fleet: `muster lint`, `muster validate --rev` and `muster validate --base` run them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,10 +19,11 @@ from muster.model.kinds import (
     MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
     PLACEMENT,
+    Kind,
 )
 from muster.model.names import did_you_mean
-from muster.model.source import Layer
 from muster.model.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.policy.placements.tolerations import NO_SELECT, Toleration
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
@@ -32,39 +33,39 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each name of an object that does not exist, and each label that no cluster has. `fleet` is
     whole."""
     sets = {*BUILT_IN, *(obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET))}
-    for obj in _written(fleet.of(MANAGED_CLUSTER)):
+    for obj in _written(fleet, MANAGED_CLUSTER):
         yield from _named(obj, ("metadata", "labels", CLUSTER_SET), "ManagedClusterSet", sets)
-    for obj in _written(fleet.of(MANAGED_CLUSTER_SET_BINDING)):
+    for obj in _written(fleet, MANAGED_CLUSTER_SET_BINDING):
         yield from _named(obj, ("spec", "clusterSet"), "ManagedClusterSet", sets)
     pools: dict[str, set[str]] = {}
     for obj in fleet.of(CLUSTER_POOL):
         pools.setdefault(obj.id.namespace, set()).add(obj.id.name)
-    for obj in _written(fleet.of(CLUSTER_CLAIM)):
+    for obj in _written(fleet, CLUSTER_CLAIM):
         yield from _named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
     labels = {str(name) for obj in fleet.of(MANAGED_CLUSTER) for name in obj.labels}
-    for obj in _written(fleet.of(MANAGED_CLUSTER_SET)):
+    for obj in _written(fleet, MANAGED_CLUSTER_SET):
         yield from _labels(obj, ("spec", "clusterSelector", "labelSelector"), labels)
     bound: dict[str, set[str]] = {}
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
         bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
-    for obj in _written(fleet.of(PLACEMENT)):
+    for obj in _written(fleet, PLACEMENT):
         yield from _placement(obj, sets, bound, labels)
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
     """Yield advice on Placements that tolerate `unreachable` and not `unavailable`: a cluster that is not available
     gets its work back when it falls silent."""
-    for obj in _written(fleet.of(PLACEMENT)):
-        tolerations = mappings_at(obj.spec, "tolerations")
+    for obj in _written(fleet, PLACEMENT):
+        tolerations = [Toleration.read(one) for one in mappings_at(obj.spec, "tolerations")]
         if _tolerates(tolerations, _UNREACHABLE) and not _tolerates(tolerations, _UNAVAILABLE):
             message = f"{obj.id} tolerates unreachable clusters and not unavailable ones, so silence moves work back"
             hint = f"tolerate {_UNAVAILABLE} as well, or neither"
             yield finding_at(obj, ("spec", "tolerations"), "MUS609", message, hint)
 
 
-def _written(objects: Iterable[Object]) -> Iterator[Object]:
-    """Those that people wrote."""
-    return (obj for obj in objects if any(part.layer is Layer.INPUT for part in obj.parts))
+def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
+    """Yield the objects of a kind that files declare."""
+    return (obj for obj in fleet.of(kind) if obj.written)
 
 
 def _named(obj: Object, at: At, kind: str, known: Iterable[str]) -> Iterator[Finding]:
@@ -114,5 +115,5 @@ def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
             yield finding_at(obj, path, "MUS235", message, did_you_mean(key, known))
 
 
-def _tolerates(tolerations: Iterable[Mapping[str, Tree]], key: str) -> bool:
-    return any(one.get("key") in (key, None, "") for one in tolerations)
+def _tolerates(tolerations: Iterable[Toleration], key: str) -> bool:
+    return any(one.matches(key, "", NO_SELECT) for one in tolerations)

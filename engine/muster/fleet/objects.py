@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from muster.model.ids import ObjectId
 from muster.model.kinds import Kind, kind_of
-from muster.model.source import Part
+from muster.model.source import Layer, Part
 from muster.model.tree import Tree, dig
 
 
@@ -42,6 +42,11 @@ class Object:
         """`metadata.annotations`, empty where there are none."""
         value = dig(self.body, "metadata", "annotations")
         return value if isinstance(value, dict) else {}
+
+    @property
+    def written(self) -> bool:
+        """Whether a file of the fleet holds any of it; else the built-in bundle alone does."""
+        return any(part.layer is Layer.INPUT for part in self.parts)
 
     @property
     def deleting(self) -> bool:
