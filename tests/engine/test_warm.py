@@ -344,7 +344,7 @@ def test_it_says_why_nothing_is_kept(tmp_path: Path) -> None:
     "text", ["", "spec: [\n", "a: 1\n---\n- b\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"]
 )
 def test_a_file_that_is_not_whole_costs_what_it_held(tmp_path: Path, text: str) -> None:
-    """It is read at each look, with what it held, and what else people do is told from it."""
+    """Each run reads it again with what it held, and looks at little else, whatever people do meanwhile."""
     living, state = Living.small(tmp_path / "fleet", 5, 12), state_in(tmp_path)
     commit, names = living.repo.commit, list(living.names)
     files = [f"clusters/{name}/cluster.yaml" for name in names]

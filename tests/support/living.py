@@ -331,7 +331,7 @@ class Living:
         refused = self.chance.choice(("ap", "us"))
         resource = self.chance.choice(("managedclusters", "managedclusters", "managedclusters", "others"))
         text = ADMISSION.format(refused=refused, resource=resource, action=self.chance.choice(("Deny", "Warn")))
-        if resource == "others":  # such a policy makes every run whole: a life must not be that for long
+        if resource == "others":  # such a policy makes every run whole, so it must not stay
             gone = partial(self._put, {"policies/admission.yaml": None}, "no more admission policy")
             self.ahead += [self.a_label, self.a_label, gone]
         return self._put({"policies/admission.yaml": text}, f"{resource} must not be in {refused}")

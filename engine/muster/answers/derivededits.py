@@ -1,12 +1,12 @@
 """Edits of `derived/` in a pull request: a finding for each commit that changes it and is not muster's own.
 
-What lies in `derived/` is the memory of the last run: approvals, certificates, since when a cluster is silent. The next
-run takes it as its own, so a pull request must not change it. `deploy/git/pre-receive` refuses such a push; a forge
-without that hook has this finding.
+`derived/` is the memory of the last run: approvals, certificates, since when a cluster is silent. The next run trusts
+it, so a pull request must not change it. `deploy/git/pre-receive` refuses such a push; on a forge without that hook,
+this finding reports it.
 
-muster's own are the commits of runs (`muster.gitio.enginecommits`), and those of the signer: they add certificates and
-nothing else, and the Fleet names the authority without which no certificate counts. The Fleet is that of the base: a
-pull request does not choose who may sign.
+Two sorts of commits are muster's own: those of runs (`muster.gitio.enginecommits`), and those of the signer, which only
+add certificates. A signer's commit counts if the Fleet names an authority. The settings are those of the base, so a
+pull request cannot choose who may sign.
 """
 
 from collections.abc import Iterator

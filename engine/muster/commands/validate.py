@@ -59,7 +59,7 @@ def command(
             from muster.decide.removals import removal_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
-        if looked_at is None:  # else it has looked at what the work tree changes, and at no more
+        if looked_at is None:  # a check of the work tree reads only what it changes
             from muster.check.references import reference_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *reference_findings(fleet)))

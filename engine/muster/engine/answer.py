@@ -104,7 +104,7 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
 def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
     """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing.
 
-    `slips`: what was in files that are not whole can be recorded, if it is known what that was.
+    `slips`: a record can hold the objects of files that are not whole, if it is known which these are.
     """
     if fleet.unidentified or fleet.slips.elsewhere or (fleet.slips and not slips):
         return "a file is not whole"

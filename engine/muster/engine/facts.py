@@ -79,8 +79,8 @@ def facts_of(body: Tree) -> dict[str, Fact]:
 
 def _conditions(body: Tree) -> Iterator[Fact]:
     conditions = mappings_at(body, "status", "conditions")
-    kind = MANAGED_CLUSTER if dig(body, "kind") == MANAGED_CLUSTER.name else None
-    apart = _APART.get(state_of(kind, by_type(conditions)), {}) if kind is not None else {}
+    managed = dig(body, "kind") == MANAGED_CLUSTER.name
+    apart = _APART.get(state_of(MANAGED_CLUSTER, by_type(conditions)), {}) if managed else {}
     for condition in conditions:
         type_, status = str(condition.get("type")), str(condition.get("status"))
         words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))

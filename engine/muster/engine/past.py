@@ -57,8 +57,8 @@ class ObjectHistory:
 
     @property
     def availability(self) -> float | None:
-        """The part of the time in which the condition was True, of that in which it said anything of its health: a
-        cluster is neither available nor not while it is denied or has not joined yet."""
+        """The share of the time in which the condition was True. Times in which a cluster was denied, or had not joined
+        yet, do not count."""
         spans = {state: span for state, span in self.spans.items() if state not in (DENIED, NOT_JOINED)}
         total = sum(spans.values(), timedelta(0))
         return spans.get("True", timedelta(0)) / total if total else None
@@ -73,8 +73,8 @@ class Told(NamedTuple):
 
 
 class StatusChange(NamedTuple):
-    """A cluster, as `<plural>/<file>` of what is derived of it, and its state before and after a step, which differ;
-    empty where there was none."""
+    """A cluster whose state a commit changed: `<plural>/<file>` of its derived part, and the state before and after;
+    empty for none."""
 
     cluster: str
     before: str

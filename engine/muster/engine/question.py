@@ -194,7 +194,7 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     if facts["withheld"] != withheld_of(question):
         raise WholeNeeded("a further repository has fallen silent, or answers again")
     found = changed(question, state, facts)
-    # A file that is not whole is read at each look, with what it held: its history says that, and no neighbourhood.
+    # Each run reads the files that are not whole, and the objects that they held.
     slipped, held = facts["slips"]
     if beside := question.beside.union(slipped):
         there, unknown = state.of_files(beside)
@@ -260,7 +260,7 @@ def _had_unread(before: Mapping[str, str], spoke: "Iterable[AgentRef]") -> bool:
 
 
 def names_of(ids: Iterable[ObjectId]) -> set[str]:
-    """The names by which the neighbourhoods of objects are found."""
+    """Return the names to look up the neighbourhoods of objects with."""
     return {name for id_ in ids for name in (default_home(id_), str(id_))}
 
 

@@ -34,7 +34,7 @@ from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 #: first; `denied` tells the agent, which sees no files of people's, that
 #: a person's word is no.
 DECIDED = ("status", "muster", "decided")
-#: In it: the digest of the request that the certificate was made for.
+#: Its field with the digest of the request that the certificate was signed for.
 SIGNED = "signed"
 #: The certificate, PEM in base64.
 CERTIFICATE = ("status", "certificate")

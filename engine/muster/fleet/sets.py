@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from muster.fleet.objects import Object
 from muster.model.tree import Tree
 
-#: The label by which a cluster names its set.
+#: The label with the name of a cluster's set.
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 AUTO_UPDATE = "cluster.open-cluster-management.io/autoupdate"
 DEFAULT, GLOBAL = "default", "global"

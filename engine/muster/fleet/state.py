@@ -1,8 +1,8 @@
-"""How a cluster stands, in one word: what commit subjects, the page, its history and metrics count.
+"""The state of a cluster, in one word. Commit subjects, the page, the history and the metrics count clusters by it.
 
-It is the status of the headline condition, but for two states in which that condition says nothing of the cluster's
-health: the hub has denied the cluster, or the hub has accepted it and its agent has not joined yet. Both are decisions
-of people or a step of registration, so they count in no percentage and are not called Unknown.
+The state is the status of the headline condition, with two exceptions: the hub has denied the cluster, or it has
+accepted the cluster and the agent has not joined yet. In these two, the condition says nothing about the cluster's
+health, so no percentage counts them and nothing calls them Unknown.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from muster.model.tree import Tree, dig
 
 DENIED: Final = "Denied"
 NOT_JOINED: Final = "NotJoined"
-#: Every state; a cluster of which nothing is decided has none.
+#: All states. A cluster has none before anything is decided.
 STATES: Final = ("True", "False", "Unknown", DENIED, NOT_JOINED)
 
 
@@ -31,6 +31,6 @@ def state_of(kind: Kind, conditions: Mapping[str, Tree]) -> str:
 
 
 def since_of(kind: Kind, conditions: Mapping[str, Tree]) -> Tree:
-    """Return the condition that says since when a cluster stands as it does; None if there is none."""
-    by_people = state_of(kind, conditions) in (DENIED, NOT_JOINED)
-    return conditions.get(ACCEPTED if by_people else kind.headline)
+    """Return the condition whose last transition began the state of a cluster; None if there is none."""
+    registering = state_of(kind, conditions) in (DENIED, NOT_JOINED)
+    return conditions.get(ACCEPTED if registering else kind.headline)

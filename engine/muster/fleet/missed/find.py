@@ -90,7 +90,7 @@ def _slips(reading: Reading, search: Search, broken: frozenset[ObjectId], *, els
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
     files = {*errors, *(found.file for found in search.findings), *search.unclear}
     files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
-    # What has no derived part, such as a Remedy, is in no neighbourhood by which it would be found again.
+    # An object without a derived part, such as a Remedy, has no neighbourhood that the next run could look up.
     unheld = any(id_ not in search.previous for id_ in ids)
     return Slips(frozenset(file for file in files if file), ids, elsewhere or unheld or search.unsure)
 

@@ -40,7 +40,7 @@ def read_again(source: SourceFile) -> Reading:
 class Search:
     """The search in progress. `declared` are the objects that sound inputs declare; `partial`: of some of the fleet.
 
-    `unsure`: a file in doubt held something of which some of the fleet cannot tell whether it is anywhere else.
+    `unsure`: a file in doubt held an object that another file, which was not read, may declare.
     """
 
     reading: Reading
@@ -82,7 +82,7 @@ class Search:
             self.findings.append(messages.missed(file, state, lost, certain=certain))
 
     def lost(self, then: Reading, *, of_others: bool = False) -> Iterator[ObjectId]:
-        """The objects of which a file held a part that is nowhere any more. `of_others`: it is not the file in doubt.
+        """Yield the objects that a file held and no file declares any more. `of_others`: it is not the file in doubt.
 
         Of a part that only reports, the object does without: its agent is silent, and silence is judged as such.
         """
@@ -91,7 +91,7 @@ class Search:
                 continue
             if not self.partial or part.id in self.previous:
                 yield part.id
-            elif not of_others:  # else a file that is not read declares it
+            elif not of_others:  # else a file that was not read declares it
                 self.unsure = True
 
     def _is_lost(self, part: Part) -> bool:

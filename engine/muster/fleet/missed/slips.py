@@ -1,6 +1,6 @@
-"""Slips: files that are there and not whole, and what they held.
+"""Slips: files that exist and are not whole, and the objects that they held.
 
-What such a file held stays as it was derived, and each run reads the file and these objects again until it is mended.
+These objects keep their derived state. Each run reads the file and the objects again, until somebody mends the file.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from muster.model.ids import ObjectId
 
 @dataclass(frozen=True, slots=True)
 class Slips:
-    """The paths of files that are not whole, and the objects that are kept because of them. `elsewhere`: any other
-    object may depend on them too, so the whole fleet is looked at."""
+    """The paths of files that are not whole, and the objects that are kept because of them. `elsewhere`: other objects
+    may depend on the files, too, so a run must look at the whole fleet."""
 
     files: frozenset[str] = frozenset()
     ids: frozenset[ObjectId] = frozenset()
