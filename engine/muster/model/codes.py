@@ -307,12 +307,12 @@ _TABLE = (
          "that it would not write, does not count; it is decided anew, and times of earlier transitions in it are "
          "lost. The nearest smaller thing is left out: an element of a list, a field, a record of muster's own."),
     Code("MUS504", _E, "commit that changes what muster derives",
-         "A commit between --base and the head changes files below derived/, and it is not one of muster's own. The "
-         "next run takes what is there as its own memory: who is approved, which certificates count, since when a "
-         "cluster is silent. Only muster writes there. Commits of muster's own are not reported: those of a run, "
-         "signed as Fleet.spec.commit.signers asks for, and, if Fleet.spec.signing.authority names an authority, "
-         "those that change certificate requests alone. Both settings are read from the base. What `muster import` "
-         "writes below derived/ goes to the branch itself, not through a pull request."),
+         "A commit between --base and the head changes files below derived/. The next run takes what is there as its "
+         "own memory: who is approved, which certificates count, since when a cluster is silent. Only muster writes "
+         "there. A run's commit is not reported if it is signed as Fleet.spec.commit.signers of the base asks for; if "
+         "the Fleet names no signers, it is a warning. Commits of `muster sign` are reported, so compare with a base "
+         "that has them. What `muster import` writes below derived/ goes to the branch itself, not through a pull "
+         "request."),
     Code("MUS501", _W, "derived file is damaged",
          "A file under derived/ cannot be read. It is written anew; times of earlier transitions in it are lost."),
     Code("MUS510", _E, "agents not heard",
