@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from muster.decide import pipeline
-from muster.decide.context import Context
-from muster.engine.evaluate import check_snapshot
-from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
-from muster.model.published import Published, PulseKey
-from muster.model.snapshot import Snapshot
-from muster.model.source import SourceFile
-from muster.model.times import format_time
-from muster.policy.ruled import Ruled
-from muster.yamlio.emitter import emit
+from muster.data.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
+from muster.data.published import Published, PulseKey
+from muster.data.snapshot import Snapshot
+from muster.data.source import SourceFile
+from muster.data.times import format_time
+from muster.data.yaml.emitter import emit
+from muster.rules import pipeline
+from muster.rules.context import Context
+from muster.rules.policies.ruled import Ruled
+from muster.run.evaluate import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 T = TypeVar("T")

@@ -13,23 +13,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.decide import budgets, remedies
-from muster.decide.context import Context
-from muster.decide.doubt import Doubts
-from muster.decide.failures import Failures
-from muster.decide.wishes.remedies import Remedies
-from muster.decide.wishes.stage import stage as wishes
+from muster.data.kinds import MANAGED_CLUSTER, REMEDY
+from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
-from muster.model.kinds import MANAGED_CLUSTER, REMEDY
-from muster.model.tree import Tree
-from muster.policy.in_force import NOTHING
-from muster.policy.remedies import ConditionMatch, Remedy
-from muster.policy.ruled import Ruled
-from muster.policy.scopes import Scopes
+from muster.rules.budgets import stage as budgets
+from muster.rules.conditions.doubt import Doubts
+from muster.rules.context import Context
+from muster.rules.effects.stage import stage as wishes
+from muster.rules.failures import Failures
+from muster.rules.policies.in_force import NOTHING
+from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.scopes import Scopes
+from muster.rules.remedies import stage as remedies
+from muster.rules.remedies.policy import ConditionMatch, Remedy
+from muster.rules.remedies.requested import Remedies
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")

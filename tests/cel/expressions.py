@@ -31,7 +31,7 @@ from muster.cel.types import (
     bare,
 )
 from muster.cel.values import UInt
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 NOW: Final = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 _SIMPLE: Final = (INT, STRING, BOOL, DOUBLE, DURATION, TIMESTAMP, UINT, BYTES)

@@ -14,7 +14,7 @@ from muster.cel import cache, serial
 from muster.cel.codegen.generate import generate
 from muster.cel.parser import parse
 from muster.cel.types import DYN, TIMESTAMP, ListType
-from muster.model.finding import Severity
+from muster.data.finding import Severity
 from tests.conformance import cel as cases
 
 TEXT = "now - self.created > duration('5m') && self.items.exists(i, i > 2)"

@@ -20,7 +20,7 @@ from muster.cel.types import (
     StringType,
     Type,
 )
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 TABLE: list[tuple[Tree, Type]] = [
     ({"type": "string"}, STRING),

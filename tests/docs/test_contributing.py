@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def muster(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_a_kind(copy: Path) -> None:
     entry, name, schema = blocks("A kind")
-    kinds = copy / "engine/muster/model/kinds.py"
+    kinds = copy / "engine/muster/data/kinds.py"
     before, all_, rest = kinds.read_text().partition("ALL: tuple")
     listed, end, after = rest.partition("\n)")
     kinds.write_text(f"{before}{entry}\n{all_}{listed}\n    {name.rstrip()}{end}{after}")
@@ -84,10 +84,10 @@ def put(file: Path, before: str, lines: str) -> None:
 
 def test_a_stage(copy: Path) -> None:
     module, row, derives = blocks("A stage")
-    decide = copy / "engine/muster/decide"
+    decide = copy / "engine/muster/rules"
     (decide / "labelled.py").write_text(module)
     pipeline = decide / "pipeline.py"
-    pipeline.write_text(pipeline.read_text().replace("    identity,\n", "    identity,\n    labelled,\n", 1))
+    put(pipeline, "from muster.rules import generations,", "from muster.rules import labelled\n")
     put(pipeline, '    Local("durations"', row)
     put(decide / "kept.py", '    "durations": (', derives)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
@@ -98,8 +98,11 @@ def test_a_stage(copy: Path) -> None:
 
 def test_a_verb(copy: Path) -> None:
     module, row = blocks("A verb")
-    (copy / "engine/muster/commands/count.py").write_text(module)
-    put(copy / "engine/muster/commands/cli.py", '    "init": ', row)
+    folder = copy / "engine/muster/features/count"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "cli.py").write_text(module)
+    put(copy / "engine/muster/__main__.py", '    "init": ', row)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
     done = muster(copy, "count", "--worktree")
     assert (done.returncode, done.stdout.splitlines()[-1].isdigit()) == (0, True), done.stderr
@@ -108,9 +111,9 @@ def test_a_verb(copy: Path) -> None:
 
 def test_an_output_format(copy: Path) -> None:
     module, row = blocks("An output format")
-    (copy / "engine/muster/output/codes.py").write_text(module)
-    reports, options = copy / "engine/muster/output/reports.py", copy / "engine/muster/commands/options.py"
-    put(reports, "from muster.output.documents", "from muster.output.codes import codes_text\n")
+    (copy / "engine/muster/cli/codes.py").write_text(module)
+    reports, options = copy / "engine/muster/cli/reports.py", copy / "engine/muster/cli/options.py"
+    put(reports, "from muster.cli.documents", "from muster.cli.codes import codes_text\n")
     put(reports, '    "sarif": ', row)
     options.write_text(options.read_text().replace('"gitlab", "markdown")(function)', '"gitlab", "codes")(function)'))
     (copy / "fleet/a.yaml").write_text(cluster("a").replace("hubAcceptsClient", "hubAcceptClient"))

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from muster.acts.publish.notice_sinks import sinks_of
-from muster.answers.memory import MemorySnapshot
-from muster.answers.policytest import run_tests
-from muster.engine.checking import check_snapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.model.times import parse_time
+from muster.data.times import parse_time
+from muster.features.notify.sinks import sinks_of
+from muster.features.test.memory import MemorySnapshot
+from muster.features.test.policytest import run_tests
+from muster.run.checking import check_snapshot
+from muster.run.evaluate import evaluate_snapshot
 
 PAGE = (Path(__file__).parents[2] / "docs/notifications.md").read_text(encoding="utf-8")
 

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from muster.answers.memory import MemorySnapshot
-from muster.answers.proving.invariants import invariant_findings
-from muster.answers.proving.questions import prove_policy
-from muster.engine.checking import check_snapshot
-from muster.model.finding import Finding
-from muster.model.kinds import CONDITION_POLICY, POLICY_TEST
-from muster.model.tree import mappings_at
-from muster.output.findings import findings_text, tally
+from muster.cli.findings import findings_text, tally
+from muster.data.finding import Finding
+from muster.data.kinds import CONDITION_POLICY, POLICY_TEST
+from muster.data.tree import mappings_at
+from muster.features.lint.proving.invariants import invariant_findings
+from muster.features.lint.proving.questions import prove_policy
+from muster.features.test.memory import MemorySnapshot
+from muster.run.checking import check_snapshot
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "proving.md").read_text(encoding="utf-8")
 POLICY, TEST = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -5,8 +5,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from muster.model.times import format_time
-from tests.acts.test_walkthrough import cluster, lease, observed
+from muster.data.times import format_time
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
 from tests.support.processes import running
 
@@ -15,7 +15,7 @@ RENEWED = datetime.now(UTC).replace(microsecond=0)
 PLANT = """
 import os
 if os.environ.get("PLANT"):
-    from muster.decide import {module}
+    from muster.rules import {module}
     whole = {module}.{name}
     def planted(*arguments, **named):
         if {when}:
@@ -33,7 +33,7 @@ def planting(repo: Repo, module: str, name: str, when: str) -> Repo:
 
 
 def muster(repo: Repo, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    main = "from muster.commands.cli import main; main()"
+    main = "from muster.__main__ import main; main()"
     return subprocess.run(
         [sys.executable, "-c", main, *arguments, "--repo", str(repo.path)],
         env=dict(repo.environ), capture_output=True, text=True, check=False,

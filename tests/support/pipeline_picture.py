@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from muster.decide.pipeline import STAGES, Wide
+from muster.rules.pipeline import STAGES, Wide
 
 _COLUMNS: Final = 6
 _WIDTH, _HEIGHT, _GAP = 132, 30, 8

@@ -10,7 +10,7 @@ Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `time
 from typing import TYPE_CHECKING
 
 from muster.cel import cache as cache
-from muster.deferred import deferred
+from muster.data.deferred import deferred
 
 if TYPE_CHECKING:
     from muster.cel.clock import Clock as Clock

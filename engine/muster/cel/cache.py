@@ -19,9 +19,9 @@ from muster import __version__
 from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
-from muster.model.finding import Severity
-from muster.model.private import is_ours
-from muster.model.tree import Tree
+from muster.data.finding import Severity
+from muster.data.private import is_ours
+from muster.data.tree import Tree
 
 _FORMAT = 3
 #: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.

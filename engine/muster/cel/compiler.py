@@ -14,7 +14,7 @@ from muster.cel.env import Env, declared
 from muster.cel.errors import CompileError, CostIssue, Issue, issue_at
 from muster.cel.program import Program
 from muster.cel.types import DYN, Type, reduce_type
-from muster.model.finding import Severity
+from muster.data.finding import Severity
 
 if TYPE_CHECKING:
     from muster.cel.checker import Checked

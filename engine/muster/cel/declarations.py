@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
-from muster.model.groups import grouped
+from muster.data.groups import grouped
 
 
 class Moving(Enum):

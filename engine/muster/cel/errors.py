@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muster.model.finding import Severity
+from muster.data.finding import Severity
 
 
 class CelError(Exception):

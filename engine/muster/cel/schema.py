@@ -28,7 +28,7 @@ from muster.cel.types import (
     Type,
     wider,
 )
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 #: The nesting past which a type is not spelt out: deeper values are `dyn`.
 MAX_DEPTH: Final = 40

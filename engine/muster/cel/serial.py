@@ -8,7 +8,7 @@ import base64
 
 from muster.cel import ast
 from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 MAX_DEPTH = 200
 

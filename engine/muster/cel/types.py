@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 import muster
-from muster.model.finding import Finding
-from muster.model.findings import finding
-from muster.model.ids import ObjectId
-from muster.model.source import Part, Place, SourceFile
+from muster.data.finding import Finding
+from muster.data.findings import finding
+from muster.data.ids import ObjectId
+from muster.data.source import Part, Place, SourceFile
 
 #: A fault about one object, and one that is about no single object.
 OF_OBJECT, OF_STAGE = "MUS490", "MUS491"

@@ -10,7 +10,7 @@ from muster.cel.declarations import parse_overload
 from muster.cel.env import Declared
 from muster.cel.parser import parse
 from muster.cel.types import BOOL, DYN, INT, STRING, parse_type
-from muster.model.finding import Severity
+from muster.data.finding import Severity
 from tests.cel.surroundings import SURROUNDINGS, VARIABLES
 
 

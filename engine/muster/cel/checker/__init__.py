@@ -14,7 +14,7 @@ from muster.cel.checker.infer import Inference
 from muster.cel.env import Declared
 from muster.cel.errors import Issue
 from muster.cel.types import Type
-from muster.model.finding import Severity
+from muster.data.finding import Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
-from muster.model.finding import Severity
-from muster.model.names import did_you_mean
+from muster.data.finding import Severity
+from muster.data.names import did_you_mean
 
 
 class Message(NamedTuple):

@@ -1,0 +1,42 @@
+"""Hearing: which clusters speak through refs of their own, written down so that the next run knows what it misses.
+
+And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
+
+See `muster.fleet.hearing`: without that record a checkout that has no agents' refs would look like a fleet gone silent.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision
+from muster.data.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
+from muster.fleet.acceptance import REMOVED
+from muster.fleet.hearing import AGENT_REF
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.rules.budgets.population import fleet_id
+from muster.rules.context import Context
+
+_BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
+_PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
+_REMOVED = Because(
+    "hearing", OF_ITSELF, "people have removed these clusters, and their agents are not known to be gone"
+)
+
+
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide `status.muster.agentRef` of every cluster that speaks through a ref, its agent or its provisioner."""
+    for obj in view.clusters():
+        if obj.id.name in context.speaking:
+            yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
+    for obj in view.of(CLUSTER_DEPLOYMENT):
+        spoken = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
+        if spoken and obj.id.name in context.speaking:
+            yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
+
+
+def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide which clusters the Fleet remembers as removed."""
+    held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
+    if removed := sorted(shared.departed - held):
+        yield Decision(fleet_id(shared), REMOVED, removed, _REMOVED)
