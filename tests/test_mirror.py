@@ -62,7 +62,7 @@ THROUGH = {
         "fleet/test_places.py": ("ids source"),
         "git/test_notice_memory.py": ("notices"),
         "git/test_pulse_memory.py": ("published"),
-        "rules/budgets/test_approval.py": ("proposals"),
+        "rules/effects/test_approval.py": ("proposals"),
         "rules/checks/test_waivers.py": ("groups waiver"),
         "rules/test_because.py": ("decision"),
     },
@@ -126,7 +126,7 @@ THROUGH = {
         "packaging/test_wheel.py": ("builtin bundle"),
         "rules/admission/test_foreigners.py": ("foreign"),
         "rules/budgets/test_stage.py": ("fleet"),
-        "rules/checks/test_schema_findings.py": ("schemas violations"),
+        "fleet/test_schema_findings.py": ("schemas violations"),
         "rules/reports/test_acceptance.py": ("reports"),
         "rules/sets/test_stage.py": ("sets"),
         "rules/test_settings.py": ("settings"),
@@ -160,16 +160,15 @@ THROUGH = {
             "admission/defaults admission/judge admission/matching admission/messages admission/policies "
             "admission/policy_messages admission/request admission/resources admission/surroundings"
         ),
-        "rules/budgets/test_approval.py": ("pools/consent"),
-        "rules/budgets/test_stage.py": ("budgets/allowance budgets/held budgets/policy budgets/population"),
-        "rules/effects/test_stage.py": ("effects/requested"),
+        "rules/effects/test_approval.py": ("pools/consent"),
+        "rules/budgets/test_stage.py": ("effects/allowance budgets/held effects/budget effects/population"),
         "rules/placements/test_reasons.py": ("placements/explain"),
         "rules/placements/test_stage.py": (
             "placements/candidates placements/choice placements/conditions placements/contests "
             "placements/filters placements/groups placements/policy placements/prioritizers "
             "placements/selectors placements/spec placements/standing"
         ),
-        "rules/policies/test_compiling.py": (
+        "rules/test_compiling.py": (
             "conditions/messages conditions/policy conditions/rivals policies/expressions policies/policies "
             "policies/ruled"
         ),

@@ -11,10 +11,8 @@ from tests.support.git import Repo, git_environ, new_repository
 from tests.support.living import Living
 
 _HOOK = """
-import sys
-from muster import __main__ as cli
-code = cli.run(["validate", "--staged", "--touched"])
-unused = {"muster.rules.pipeline", "muster.git.push", "muster.features.plan", "celpy", "jsonschema", "lark", "re2", "rich"}
+import sys from muster import __main__ as cli code = cli.run(["validate", "--staged", "--touched"]) unused =
+{"muster.rules.pipeline", "muster.git.push", "muster.features.plan", "celpy", "jsonschema", "lark", "re2", "rich"}
 print(code, *sorted(unused & set(sys.modules)))
 """
 

@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 def policy(interval: timedelta, factor: float = 0, longest: timedelta = 8 * MINUTE) -> PulsePolicy:
     """The built-in policy with another pace."""
-    (known,) = check_snapshot(MemorySnapshot({})).compiled.pulses
+    (known,) = check_snapshot(MemorySnapshot({})).compiled.of(PulsePolicy)
     return replace(known, interval=interval, backoff=Backoff(factor, longest) if factor else None)
 
 

@@ -27,7 +27,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import LEASE_NAME, LONGEST_SECONDS
 from muster.fleet.places import finding_at
 from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
-from muster.rules.budgets.overrides import ALLOW_DISRUPTION, FORM, override_of
+from muster.rules.effects.overrides import ALLOW_DISRUPTION, FORM, override_of
 from muster.rules.policies.csr import decoded
 from muster.rules.policies.selectors import selector_mistakes
 

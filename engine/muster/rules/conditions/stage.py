@@ -26,6 +26,7 @@ from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import as_it_was, condition
 
 POLICY_ERROR = "PolicyError"
@@ -51,7 +52,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fa
     Not those of ClusterDeployments: files may hold a report of one and no more, and the stage "pool clusters" asks
     about the whole object.
     """
-    targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
+    targets = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
     kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
     return of_objects(view, view.of(*kinds), context, now)
 
@@ -79,7 +80,7 @@ def object_conditions(
     generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
     silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
     spoken: set[str] = set()
-    for policy in scopes.rules.compiled.conditions:
+    for policy in scopes.rules.compiled.of(ConditionPolicy):
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         statement = _judged(scopes, policy, base, obj, failures)
@@ -217,3 +218,6 @@ def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> objec
         return scope.evaluate(program, at)
     except cel.EvaluationError as error:
         raise PolicyFailure(rule, at, error) from None
+
+
+STAGE = Local("conditions", stage, derives=((ALL, (CONDITIONS, ("status", "muster", "pending"))),))

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision
-from muster.data.kinds import CLUSTER_DEPLOYMENT, MANAGED_CLUSTER, kind_of
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, MANAGED_CLUSTER, kind_of
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.hearing import AGENT_REF
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.budgets.population import fleet_id
 from muster.rules.context import Context
+from muster.rules.effects.population import fleet_id
+from muster.rules.stages import Local, Wide
 
 _BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
 _PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
@@ -40,3 +41,9 @@ def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[De
     held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
     if removed := sorted(shared.departed - held):
         yield Decision(fleet_id(shared), REMOVED, removed, _REMOVED)
+
+
+STAGE = Local("hearing", stage, derives=(((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),))
+
+
+DEPARTURES = Wide("departures", departures, derives=(((FLEET,), (REMOVED,)),))

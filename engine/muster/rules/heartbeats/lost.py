@@ -14,9 +14,9 @@ from muster.data.ids import ObjectId
 from muster.fleet.hearing import of_lost
 from muster.fleet.leases import lease_id, renew_time
 from muster.rules.heartbeats.silence import known_cluster
-from muster.rules.heartbeats.staleness import expiry
 from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.scopes import Scopes
+from muster.rules.policies.staleness import expiry
 
 
 def with_lost_kept(fleet: Ruled, now: datetime) -> Ruled:

@@ -36,7 +36,7 @@ def messages(fleet: Ruled, notices: Iterable[Notice], standing: Iterable[Message
     open_ = {_group(message): message.id for message in found.values() if message.due > now}
     scopes = Scopes.of(fleet, fleet.rules, now)
     for notice in notices:
-        for policy in fleet.compiled.notifications:
+        for policy in fleet.compiled.of(NotificationPolicy):
             key = _told(scopes, policy, notice)
             if key is None:
                 continue

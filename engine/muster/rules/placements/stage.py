@@ -17,12 +17,13 @@ from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.rules.context import Context
 from muster.rules.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, satisfied
-from muster.rules.placements.contests import Chosen, Contests, hold, is_paused
+from muster.rules.placements.contests import Chosen, Contests, hold, is_paused, placements_of
 from muster.rules.placements.filters import eligible
 from muster.rules.placements.groups import group_status, shards_of
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import Reason, reason_of, removal_of
 from muster.rules.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
+from muster.rules.stages import METADATA, STATUS, Wide
 from muster.rules.transitions import as_it_was, saying
 
 _BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
@@ -38,7 +39,7 @@ _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this sha
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
-    placements, contests = context.rules.compiled.placements, hold(shared, context.rules, now)
+    placements, contests = placements_of(context.rules), hold(shared, context.rules, now)
 
     def placed(obj: Object) -> Iterator[Decision]:
         if (chosen := contests.chosen.get(obj.id)) is not None:
@@ -163,3 +164,6 @@ def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: C
 
 def _because(reason: Reason) -> Because:
     return Because(f"placements#{reason.rule}", OF_SPEC, reason.text)
+
+
+STAGE = Wide("placements", stage, derives=(((PLACEMENT, PLACEMENT_DECISION), (METADATA, STATUS)),))

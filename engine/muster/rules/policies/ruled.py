@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ruled(Fleet):
-    """A fleet, and its policies as compiled from it (`muster.rules.policies.compiling`). `witness`: whom to tell how
+    """A fleet, and its policies as compiled from it (`muster.rules.compiling`). `witness`: whom to tell how
     their expressions were evaluated."""
 
     compiled: Compiled = NOTHING

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import Allowance
+from muster.rules.effects.allowance import Allowance
 from muster.rules.pools.model import Cluster
 from muster.rules.pools.rules import Rules
 

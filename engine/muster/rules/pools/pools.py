@@ -16,7 +16,7 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.shared import Shared
-from muster.rules.budgets.allowance import Allowance
+from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions as words
 from muster.rules.pools import messages
 from muster.rules.pools.backoff import Streak

@@ -29,6 +29,7 @@ from muster.rules.policies.variables import generation_of, pulsed
 from muster.rules.pulses.event import pulse_event
 from muster.rules.pulses.pace import not_before, pause, unanswered
 from muster.rules.pulses.policy import PulsePolicy, PulseRule
+from muster.rules.stages import Local
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
@@ -48,7 +49,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
-    for policy in context.rules.compiled.pulses:
+    for policy in context.rules.compiled.of(PulsePolicy):
         yield from each(view.of(*policy.target.kinds), partial(asked, policy))
     yield from failures.seen
 
@@ -106,3 +107,6 @@ def _after(
 def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Wake]:
     if horizon is not None:
         yield Wake(obj.id, policy.because, horizon, pulse=True)
+
+
+STAGE = Local("pulses", stage)

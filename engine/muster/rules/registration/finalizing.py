@@ -17,6 +17,7 @@ from muster.data.times import format_time
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.policies.adapters import owner_cluster
+from muster.rules.stages import Local
 
 _DELETED: Path = ("metadata", "deletionTimestamp")
 _CASCADE = "its cluster is being deleted"
@@ -39,3 +40,6 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
             owner = deleted.get(owner_cluster(pool))
             because = Because("finalizing", (Input(_DELETED, owner),), _CASCADE if owner else _GONE)
             yield Decision(pool.id, _DELETED, since if marked else format_time(now), because)
+
+
+STAGE = Local("finalizing", stage, derives=(((NODE_POOL,), (("metadata", "deletionTimestamp"),)),))

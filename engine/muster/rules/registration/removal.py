@@ -16,6 +16,7 @@ from muster.data.tree import dig
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import saying
 
 DELETING = "Deleting"
@@ -44,3 +45,6 @@ def _remaining(kind: Kind, objects: list[Object]) -> str:
         f"The resource {kind.plural} is remaning, the remaining count is {len(objects)}, "
         f"the finalizer pending count is {pending}"
     )
+
+
+STAGE = Local("removal", stage, derives=(((MANAGED_CLUSTER,), (CONDITIONS,)),))

@@ -15,7 +15,7 @@ from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.budgets.overrides import Override, override_of
+from muster.rules.effects.overrides import Override, override_of
 from muster.rules.policies.selectors import LabelSelector
 
 
