@@ -21,7 +21,7 @@ from muster.data.times import format_time
 from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
 from muster.rules.context import Broadcast
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.evaluate import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

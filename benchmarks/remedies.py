@@ -24,8 +24,7 @@ from muster.rules.budgets import stage as budgets
 from muster.rules.conditions.doubt import Doubts
 from muster.rules.failures import Failures
 from muster.rules.pipeline import context_of
-from muster.rules.policies.in_force import NOTHING
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import NOTHING, Ruled
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies import requested
 from muster.rules.remedies import stage as remedies

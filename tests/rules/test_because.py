@@ -13,7 +13,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
 from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON

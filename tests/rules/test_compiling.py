@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 
 

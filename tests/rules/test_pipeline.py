@@ -10,7 +10,7 @@ from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
 from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.registration.removals import withheld
 from muster.rules.stages import Local
 from muster.run.checking import check_snapshot

@@ -11,7 +11,7 @@ from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
-from muster.rules.conditions import messages
+from muster.rules.conditions import rivals as messages
 from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_reading_order
 from muster.rules.conditions.rivals import without_rivals
 from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy

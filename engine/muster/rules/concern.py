@@ -28,8 +28,8 @@ from muster.rules.conditions.doubt import conditions_of
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import guards_hold, holds, judge
 from muster.rules.failures import PolicyFailure
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy

@@ -23,8 +23,7 @@ from muster.data.snapshot import Identity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
 from muster.fleet.view import View
-from muster.rules.policies.in_force import InForce
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import InForce, Ruled
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
 _SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))

@@ -30,13 +30,15 @@ from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import budgets_of
 from muster.rules.failures import fault_of, findings_of
-from muster.rules.heartbeats import durations, hearing, lapses, lost, sighting, silence, valve
+from muster.rules.heartbeats import durations, hearing, lapses, sighting, silence, valve
+from muster.rules.heartbeats import hearing as lost
 from muster.rules.placements import stage as placements
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
 from muster.rules.pulses import stage as pulses
-from muster.rules.registration import finalizing, first_day, identity, removal, removals, requests
+from muster.rules.registration import first_day, identity, removal, removals, requests
+from muster.rules.registration import removal as finalizing
 from muster.rules.registration import stage as registration
 from muster.rules.remedies import requested as requested_actions
 from muster.rules.remedies import stage as remedies

@@ -14,7 +14,7 @@ from muster.data.kinds import Kind
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.context import Broadcast, Context
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 
 #: What a stage may yield: outcomes for the fleet, broadcasts for later stages, and failed expressions.
 Yielded: TypeAlias = Outcome | Broadcast | Failed

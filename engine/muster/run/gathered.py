@@ -12,7 +12,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.published import Memory
 from muster.data.tree import Tree
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import Answer
 from muster.run.changes import changes

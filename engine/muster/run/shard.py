@@ -35,8 +35,7 @@ from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
 from muster.rules.effects.allowance import Allowance
-from muster.rules.policies.in_force import Compiled
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Compiled, Ruled
 from muster.run.answer import require_record
 from muster.run.change import Change
 from muster.run.changes import changes

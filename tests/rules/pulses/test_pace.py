@@ -8,8 +8,8 @@ import pytest
 from muster.data.published import Published
 from muster.data.times import LAST
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.pulses.pace import not_before, pause, unanswered
 from muster.rules.pulses.policy import Backoff, PulsePolicy
+from muster.rules.pulses.stage import not_before, pause, unanswered
 from muster.run.checking import check_snapshot
 from tests.support.example import NOON
 

@@ -20,7 +20,7 @@ from muster.fleet.hearing import hear
 from muster.rules.checks.advice import advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.taints.policy import TaintPolicy
 from muster.run.evaluate import NOBODY, decide

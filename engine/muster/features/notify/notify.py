@@ -32,7 +32,7 @@ from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, is_ancestor
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.noticed import notices_of
 from muster.run.question import default_home
 from muster.run.run import Run

@@ -34,7 +34,7 @@ from muster.fleet.faults import of_stage
 from muster.git.errors import RepositoryError
 from muster.git.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.git.repository import Repository
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.progress import Step, doing
 from muster.run.run import Run

@@ -24,9 +24,9 @@ from muster.rules.admission.policies import AdmissionPolicy, compile_admissions
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy
 from muster.rules.effects.budget import Budget, budgets_of
 from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.cluster_policy import taint_policies

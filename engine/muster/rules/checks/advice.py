@@ -18,8 +18,8 @@ from muster.rules.checks.references import reference_findings, toleration_advice
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.effects.budget import Budget, budgets_of, labels_of
 from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy

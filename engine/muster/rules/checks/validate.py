@@ -22,14 +22,13 @@ from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
     override_findings,
+    policy_params_findings,
     request_findings,
     selector_findings,
     set_findings,
 )
-from muster.rules.checks.policy_params import policy_params_findings
 from muster.rules.checks.waivers import waiver_findings
-from muster.rules.policies.in_force import NOTHING, Compiled
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import NOTHING, Compiled, Ruled
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints
 
@@ -146,7 +145,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     lints = _LINTS
     if fleet.of(REMEDY):
         from muster.rules.remedies.lint import lint_remedy
-        from muster.rules.traffic.lint import lint_ingresses
+        from muster.rules.traffic.ingresses import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))

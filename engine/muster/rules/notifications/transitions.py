@@ -18,8 +18,8 @@ from muster.fleet.objects import Object
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.failures import PolicyFailure
 from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import PolicyScope
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.scopes import Scopes
 
 #: So many transitions are in one message: receivers refuse what is too long.

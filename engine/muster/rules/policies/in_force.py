@@ -1,12 +1,14 @@
 """What is in force for every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
 from muster.data.kinds import Kind
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,3 +63,22 @@ class InForce:
             settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
             known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
         return known
+
+
+@dataclass(frozen=True)
+class Ruled(Fleet):
+    """A fleet, and its policies as compiled from it (`muster.rules.compiling`). `witness`: whom to tell how
+    their expressions were evaluated."""
+
+    compiled: Compiled = NOTHING
+    witness: "Witness | None" = None
+
+    @classmethod
+    def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
+        """Return the fleet under these policies."""
+        return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
+
+    @property
+    def rules(self) -> InForce:
+        """What rules every object of it alike."""
+        return InForce(self.settings, self.compiled, grace_factor(self), self.counts(), self.witness)

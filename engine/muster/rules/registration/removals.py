@@ -25,8 +25,7 @@ from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL, Approvals, awaits
-from muster.rules.effects.budget import Budget, budgets_of
-from muster.rules.effects.overrides import override_of
+from muster.rules.effects.budget import Budget, budgets_of, override_of
 from muster.rules.effects.population import fleet_id, in_service, kept_clusters, was_in_service
 
 TRAILER: Final = "Muster-Allow-Removal"

@@ -15,7 +15,7 @@ from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
 from muster.fleet.builtin import builtin_objects
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy

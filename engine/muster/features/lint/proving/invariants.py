@@ -26,7 +26,7 @@ from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.remedies.policy import STATUSES
 
 #: What is said: nothing at all is said with an empty status.

@@ -28,8 +28,8 @@ from muster.fleet.faults import guarded
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy
