@@ -22,11 +22,10 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
+from muster.rules.compiling import compile_placements
 from muster.rules.context import Context
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.compiling import compile_placements
-from muster.rules.policies.in_force import NOTHING
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import NOTHING, Ruled
 from muster.rules.sets import stage as sets
 from muster.run.collector import without_collection
 

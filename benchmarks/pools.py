@@ -20,7 +20,7 @@ from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.rules.context import Context
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of
 from muster.rules.pools.stage import stage as pools

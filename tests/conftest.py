@@ -51,7 +51,7 @@ UNMEASURED = (
     "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",
     "rules/budgets/test_stage.py", "rules/registration/test_first_day.py", "rules/registration/test_removals.py",
     "rules/sets/test_stage.py", "rules/heartbeats/test_silence.py", "rules/remedies/test_requested.py",
-    "rules/effects/test_stage.py", "run/test_executors.py", "run/test_standing.py", "fleet/test_derived.py",
+    "rules/effects/test_requested.py", "run/test_executors.py", "run/test_standing.py", "fleet/test_derived.py",
     "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_heard.py", "fleet/test_hostile.py", "git/test_push.py",
     "features/plan/test_comment.py", "data/yaml/test_fuzz.py", "data/yaml/test_shapes.py",
     "data/yaml/test_writing.py",

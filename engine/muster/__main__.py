@@ -13,9 +13,9 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from muster import __version__
 from muster.cli.exits import FAULT, FINE, INTERRUPTED, REPOSITORY, TERMINATED, USAGE
 from muster.data.names import did_you_mean
+from muster.version import __version__
 
 
 class Verb(NamedTuple):

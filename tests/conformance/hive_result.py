@@ -9,8 +9,7 @@ from muster.data.kinds import BY_NAME, CLUSTER_DEPLOYMENT
 from muster.data.times import format_duration
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.rules.pools.buckets import Buckets, classify
-from muster.rules.pools.hub_version import hub_version, matching
-from muster.rules.pools.manifest import version_of
+from muster.rules.pools.manifest import hub_version, matching, version_of
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.survey import survey
 from muster.run.run import Run

@@ -19,6 +19,17 @@ kind: Maintenance
 metadata: {name: tuesday}
 spec: {start: 2026-01-06T22:00:00Z}
 """
+AGENT = """\
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {{name: managed-cluster-lease, namespace: {0}}}
+spec: {{renewTime: "2026-01-01T00:00:00Z", leaseDurationSeconds: 60}}
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {{name: {0}}}
+status: {{conditions: [{{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: ""}}]}}
+"""
 
 
 def blocks(recipe: str) -> list[str]:
@@ -82,18 +93,58 @@ def put(file: Path, before: str, lines: str) -> None:
     file.write_text(text.replace(before, f"{lines}{before}"))
 
 
+def with_module(copy: Path, name: str, module: str) -> Path:
+    """Put a module of stages into the rules, and return the pipeline, which imports it."""
+    (copy / f"engine/muster/rules/{name}.py").write_text(module)
+    pipeline = copy / "engine/muster/rules/pipeline.py"
+    put(pipeline, "from muster.rules import generations,", f"from muster.rules import {name}\n")
+    return pipeline
+
+
 def test_a_stage(copy: Path) -> None:
-    module, row, derives = blocks("A stage")
-    decide = copy / "engine/muster/rules"
-    (decide / "labelled.py").write_text(module)
-    pipeline = decide / "pipeline.py"
-    put(pipeline, "from muster.rules import generations,", "from muster.rules import labelled\n")
-    put(pipeline, '    Local("durations"', row)
-    put(decide / "kept.py", '    "durations": (', derives)
+    module, row = blocks("A stage")
+    put(with_module(copy, "labelled", module), "    durations.STAGE,", row)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
     done = muster(copy, "explain", "cluster/a", "--worktree", "--now", "2026-01-01T00:00:00Z")
     assert "status.conditions[Labelled]: False (Labels" in done.stdout, done.stderr
     assert "somebody has to answer for it" in done.stdout
+
+
+def test_a_disruptive_stage(copy: Path) -> None:
+    """What it requests counts in budgets, and they hold it back."""
+    module, before, after, part = blocks("A disruptive stage")
+    pipeline = with_module(copy, "quarantine", module)
+    put(pipeline, "    budgets.STAGE,", before)
+    put(pipeline, "    traffic.STAGE,", after)
+    parts = copy / "schemas/derived/parts.json"
+    common, muster_, rest = parts.read_text().partition('"muster": {\n')
+    parts.write_text(f"{common}{muster_}{part}{rest}")
+    fleet = copy / "fleet"
+    for name in "abcdef":
+        (fleet / f"{name}.yaml").write_text(cluster(name))
+        (fleet / f"{name}-agent.yaml").write_text(AGENT.format(name))
+    for verb in ("init", "add .", "commit --quiet -m fleet"):
+        subprocess.run(
+            ["git", "-c", "user.name=p", "-c", "user.email=p@example.com", *verb.split()], cwd=fleet, check=True
+        )
+    done = muster(copy, "reconcile", "--now", "2026-01-01T00:00:00Z")
+    assert done.returncode == 0, done.stderr
+    for name in "abcdef":
+        text = cluster(name)
+        (fleet / f"{name}.yaml").write_text(text.replace("metadata: {", 'metadata: {labels: {quarantine: "true"}, '))
+    done = muster(copy, "plan", "--worktree", "--now", "2026-01-01T00:00:10Z", "-o", "json")
+    assert done.stdout.count('"effect": "quarantine"') == 6, (done.stdout, done.stderr)
+
+
+def test_a_forge(copy: Path) -> None:
+    (row,) = blocks("A forge")
+    put(copy / "engine/muster/git/forges.py", '    "bitbucket": Forge(', row)
+    program = "from muster.git.forges import forge_of, request_page as page; url = 'https://git.sr.ht/~a/b'"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(page(url, forge_of(url), 'main', 'next'))"],
+        env={**os.environ, "PYTHONPATH": str(copy / "engine")}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "https://git.sr.ht/~a/b/send-email?base=main&head=next\n"
 
 
 def test_a_verb(copy: Path) -> None:

@@ -7,6 +7,7 @@ from muster.data.times import parse_time
 from muster.features.notify.sinks import sinks_of
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import run_tests
+from muster.rules.notifications.policy import NotificationPolicy
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
 
@@ -20,7 +21,10 @@ def test_the_files_of_the_page_are_sound() -> None:
     assert case.failures == ()
     run = evaluate_snapshot(MemorySnapshot(files), parse_time("2026-01-01T12:00:00Z"))
     assert [found for found in run.findings if found.fails] == []
-    assert [policy.id.name for policy in run.fleet.compiled.notifications] == ["back-again", "production-unavailable"]
+    assert [policy.id.name for policy in run.fleet.compiled.of(NotificationPolicy)] == [
+        "back-again",
+        "production-unavailable",
+    ]
     assert {name: sink.sort for name, sink in sinks_of(run.fleet.settings.spec).items()} == {
         "chat": "slack", "pager": "webhook", "office": "email",
     }  # fmt: skip

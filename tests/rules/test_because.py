@@ -11,9 +11,9 @@ from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT
 from muster.data.source import Place
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
-from muster.rules.context import Broadcast, Context
-from muster.rules.pipeline import STAGES
-from muster.rules.policies.ruled import Ruled
+from muster.rules.context import Broadcast
+from muster.rules.pipeline import STAGES, context_of
+from muster.rules.policies.in_force import Ruled
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
@@ -23,7 +23,7 @@ from tests.support.mutations import Broken, Files, Mutator
 from tests.support.truth import require_truth
 
 #: Stages that only tell others something, or whose outcomes no fleet below has.
-SILENT = {"wishes", "departures", "pool clusters", "identity"}
+SILENT = {"requested taints", "requested actions", "departures", "pool clusters", "identity"}
 
 
 #: What the example fleet does not have: a cluster without a set that is being removed, with an add-on and a node pool;
@@ -77,7 +77,7 @@ def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Plac
 
 def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:
     """The stages that decided anything; each outcome has a rule, and inputs that stand in a file."""
-    context, spoken = Context.of(fleet, now), set()
+    context, spoken = context_of(fleet, now), set()
     paths = {path for _, path in files}
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, now))

@@ -13,11 +13,11 @@ from muster.data.finding import Severity
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.fleet import Fleet
 from muster.fleet.shared import Shared
-from muster.rules import kept, pipeline
+from muster.rules import pipeline
 from muster.rules.conditions import stage as conditions
 from muster.rules.context import Context
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.requested import Taints
 from muster.run.evaluate import evaluate_snapshot
@@ -72,7 +72,7 @@ def test_a_fault_about_one_object_costs_it_its_change_and_the_others_nothing(mon
     assert found[0].severity is Severity.ERROR
     assert found[0].file == f"clusters/eu/{name}/cluster.yaml"
     assert "KeyError at " in found[0].message
-    assert "decide/conditions.py" in found[0].message
+    assert "rules/conditions/stage.py" in found[0].message
     assert SECRET not in f"{found[0].message}{found[0].hint}", "an exception's text may hold anything"
 
 
@@ -96,7 +96,8 @@ STAGES = [stage.name for stage in pipeline.STAGES]
 
 
 def test_every_stage_says_what_it_derives() -> None:
-    assert sorted(kept.DERIVES) == sorted(STAGES)
+    silent = {stage.name for stage in pipeline.STAGES if not (stage.derives or stage.foundation)}
+    assert silent == {"silence", "pulses"}, "the others derive something, or nothing is decided without them"
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -137,7 +138,7 @@ def fleet_kinds() -> Any:
     return (MULTI_CLUSTER_INGRESS,)
 
 
-@pytest.mark.parametrize("name", ["wishes", "budgets"])
+@pytest.mark.parametrize("name", ["requested taints", "requested actions", "budgets"])
 def test_without_budgets_nothing_is_let_through(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cannot say whether too much of the fleet is in trouble must not let new effects happen."""
 
@@ -157,7 +158,7 @@ def test_where_nothing_can_be_prepared_all_stays(monkeypatch: pytest.MonkeyPatch
             raise KeyError(SECRET)
         return taint_policies(fleet)
 
-    monkeypatch.setattr("muster.rules.context.taint_policies", planted)
+    monkeypatch.setattr("muster.rules.pipeline.taint_policies_of", planted)
     run = evaluate_snapshot(example(), LATER)
     assert run.files == {}
     (told,) = [one for one in run.findings if one.code == "MUS491"]
@@ -197,7 +198,7 @@ def test_a_transition_that_cannot_be_told_is_decided_all_the_same(monkeypatch: p
 
 
 def test_a_fault_in_a_check_is_no_fault_of_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    from muster.rules.checks.schema_findings import schema_findings
+    from muster.fleet.schema_findings import schema_findings
 
     monkeypatch.setattr("muster.rules.checks.validate.schema_findings", failing_for("prod-eu-1", schema_findings, 0))
     run = evaluate_snapshot(example(), LATER)
@@ -210,7 +211,7 @@ def test_what_was_decided_before_the_fault_is_not_half_adopted(monkeypatch: pyte
     """The conditions of the cluster are decided when its taints fail: both stay as they were."""
     name = "prod-eu-1"
 
-    monkeypatch.setattr(Taints, "wish", failing_for(name, Taints.wish, 1))
+    monkeypatch.setattr(Taints, "request", failing_for(name, Taints.request, 1))
     run = evaluate_snapshot(example(), LATER)
     assert f"derived/managedclusters/{name}.yaml" not in run.files
     assert replace(run.fleet, findings=()).conditions(run.fleet.clusters()[0].id)

@@ -8,10 +8,11 @@ import pytest
 from muster.data.decision import Failed
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
-from muster.rules.context import Broadcast, Context
-from muster.rules.pipeline import STAGES, Local
-from muster.rules.policies.ruled import Ruled
+from muster.rules.context import Broadcast
+from muster.rules.pipeline import STAGES, context_of
+from muster.rules.policies.in_force import Ruled
 from muster.rules.registration.removals import withheld
+from muster.rules.stages import Local
 from muster.run.checking import check_snapshot
 from muster.run.settle import settle
 from tests.support.example import NOON
@@ -27,7 +28,7 @@ def fleet_of(files: Files, now: datetime) -> Ruled:
 
 def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
-    context = Context.of(fleet, now)
+    context = context_of(fleet, now)
     for stage in STAGES:
         whole = list(stage.ask(fleet, context, now))
         if isinstance(stage, Local):

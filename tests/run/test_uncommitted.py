@@ -12,7 +12,7 @@ from muster.git.index import IndexSnapshot
 from muster.git.open import open_commit
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.status import work_tree_changes
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 from muster.run.state import State, open_state
 from muster.run.uncommitted import Uncommitted, check_uncommitted

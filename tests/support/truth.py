@@ -18,7 +18,7 @@ from muster.features.explain.reads import Reader, field_label
 from muster.fleet.faults import is_fault
 from muster.fleet.leases import leased_cluster, renew_time
 from muster.rules.policies.adapters import owner_cluster
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.explained import Read
 from muster.run.run import Run
 

@@ -161,7 +161,7 @@ def _refuse_unsound(body: Tree) -> None:
     from muster.data.source import Layer, Part, SourceFile
     from muster.data.yaml.writing import UnwritableError, file_text
     from muster.fleet.objects import Object
-    from muster.rules.checks.schema_findings import schema_findings
+    from muster.fleet.schema_findings import schema_findings
 
     id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
     try:

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from muster import __version__
 from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
 from muster.data.finding import Severity
 from muster.data.private import is_ours
 from muster.data.tree import Tree
+from muster.version import __version__
 
 _FORMAT = 3
 #: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from muster import __version__
 from muster.cli.documents import json_text
 from muster.data.codes import CODES
 from muster.data.finding import Finding
 from muster.data.printable import printable
 from muster.data.tree import Tree
+from muster.version import __version__
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 #: What SARIF would take for a link, 3.11.6, or for a placeholder, 3.11.5.

@@ -10,7 +10,7 @@ agents push. Where all are missing at once nobody can tell whether every agent r
 
 A ref that is gone is no news of its cluster, and neither is one that holds nothing of its agent's any more: somebody
 deleted or replaced it. Such a cluster is *lost*. What was derived of it stands until its lease has run out
-(`muster.rules.heartbeats.lost`), and its certificates for as long as people let it in.
+(`muster.rules.heartbeats.hearing`), and its certificates for as long as people let it in.
 """
 
 from collections.abc import Iterable, Set

@@ -10,36 +10,47 @@ from muster.git.config import remotes
 from muster.git.repository import Repository
 
 GITLAB: Final = "gitlab"
-#: What names in a host's name tell.
-_HOSTS: Final = {
-    "github": "github", "gitlab": GITLAB, "bitbucket": "bitbucket", "gitea": "gitea", "forgejo": "gitea",
-    "codeberg": "gitea",
-}  # fmt: skip
 #: `host:path`, as ssh takes it.
 _SHORT: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>[A-Za-z0-9][-A-Za-z0-9.]+):(?P<path>[^/\\].*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """Paths below a repository's page: of a file of a commit, of a commit, and where a merge request is opened.
+
+    `file` and `commit` are templates with `{path}` and `{commit}`. `words`: a host whose name has one of these words,
+    between dots and dashes, is such a forge.
+    """
+
+    words: tuple[str, ...]
+    file: str
+    commit: str
+    request: Callable[[str, str], str]
 
 
 def _compare(target: str, branch: str) -> str:
     return f"/compare/{quote(target)}...{quote(branch)}"
 
 
-_PAGES: Final[Mapping[str, Callable[[str, str], str]]] = {
-    "github": lambda target, branch: f"{_compare(target, branch)}?expand=1",
-    "gitea": _compare,
-    GITLAB: lambda target, branch: "/-/merge_requests/new?" + urlencode(
-        {"merge_request[source_branch]": branch, "merge_request[target_branch]": target}
+FORGES: Final[Mapping[str, Forge]] = {
+    "github": Forge(
+        ("github",), "/blob/{commit}/{path}", "/commit/{commit}",
+        lambda target, branch: f"{_compare(target, branch)}?expand=1",
     ),
-    "bitbucket": lambda target, branch: "/pull-requests/new?" + urlencode({"source": branch, "dest": target}),
+    GITLAB: Forge(
+        ("gitlab",), "/-/blob/{commit}/{path}", "/-/commit/{commit}",
+        lambda target, branch: "/-/merge_requests/new?" + urlencode(
+            {"merge_request[source_branch]": branch, "merge_request[target_branch]": target}
+        ),
+    ),
+    "gitea": Forge(
+        ("gitea", "forgejo", "codeberg"), "/src/commit/{commit}/{path}", "/commit/{commit}", _compare
+    ),
+    "bitbucket": Forge(
+        ("bitbucket",), "/src/{commit}/{path}", "/commits/{commit}",
+        lambda target, branch: "/pull-requests/new?" + urlencode({"source": branch, "dest": target}),
+    ),
 }  # fmt: skip
-
-
-#: How they show a file of a commit, and a commit.
-_SHOWN: Final = {
-    "github": ("/blob/{commit}/{path}", "/commit/{commit}"),
-    GITLAB: ("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
-    "gitea": ("/src/commit/{commit}/{path}", "/commit/{commit}"),
-    "bitbucket": ("/src/{commit}/{path}", "/commits/{commit}"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +64,8 @@ class Links:
 def links_of(repository: Repository) -> Links | None:
     """Where the files and commits of a repository are shown, by its remote `origin`; None where nobody knows."""
     url = repository.git.line("config", "remote.origin.url") or ""
-    base, shown = _web(url), _SHOWN.get(forge_of(url))
-    return Links(base + shown[0], base + shown[1]) if base and shown else None
+    base, forge = _web(url), FORGES.get(forge_of(url))
+    return Links(base + forge.file, base + forge.commit) if base and forge else None
 
 
 def url_of(repository: Repository, remote: str) -> str:
@@ -67,14 +78,15 @@ def url_of(repository: Repository, remote: str) -> str:
 def forge_of(url: str) -> str:
     """Return what serves a URL by its host's name; empty where that does not tell."""
     host, _ = _place(url)
-    return next((forge for word, forge in _HOSTS.items() if word in re.split(r"[.-]", host.partition(":")[0])), "")
+    words = set(re.split(r"[.-]", host.partition(":")[0]))
+    return next((name for name, forge in FORGES.items() if not words.isdisjoint(forge.words)), "")
 
 
 def request_page(url: str, forge: str, target: str, branch: str) -> str:
     """Return where a merge request from a branch to another is opened, without what the URL knows of users and
     passwords; empty where that is not known."""
-    base, page = _web(url), _PAGES.get(forge)
-    return base + page(target, branch) if base and page else ""
+    base, known = _web(url), FORGES.get(forge)
+    return base + known.request(target, branch) if base and known else ""
 
 
 def _web(url: str) -> str:

@@ -28,8 +28,8 @@ from muster.rules.conditions.doubt import conditions_of
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import guards_hold, holds, judge
 from muster.rules.failures import PolicyFailure
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
@@ -64,11 +64,11 @@ def concerned(
     were, are = before.compiled, after.compiled
     asks: list[_Concerns] = [
         *(
-            _Condition.of(standing, scopes, *pair, kinds, are.conditions).concerns
-            for pair in _edited(were.conditions, are.conditions)
+            _Condition.of(standing, scopes, *pair, kinds, are.of(ConditionPolicy)).concerns
+            for pair in _edited(were.of(ConditionPolicy), are.of(ConditionPolicy))
         ),
-        *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.taints, are.taints)),
-        *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.remedies, are.remedies)),
+        *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
+        *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
     ]
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
 
@@ -81,7 +81,7 @@ def _refuse_what_concerns_all(before: Ruled, after: Ruled) -> None:
             raise ConcernsAll(f"a {kind.name} was edited")
     if before.rules.grace != after.rules.grace:
         raise ConcernsAll("agents may be silent for longer or shorter than before")
-    order = [[(policy.id, policy.type) for policy in one.compiled.conditions] for one in (before, after)]
+    order = [[(policy.id, policy.type) for policy in one.compiled.of(ConditionPolicy)] for one in (before, after)]
     if order[0] != order[1]:
         raise ConcernsAll(f"a {CONDITION_POLICY.name} decides another condition, or after others")
 

@@ -1,55 +1,54 @@
-"""The context of a run: what is the same for all of its objects, and what stages tell all later ones.
+"""The context of a run: what is the same for all objects, and what stages tell later stages.
 
-A local stage decides from a view, this and the instant; it looks at nothing else of the fleet. What stages have to tell
-those after them (`Broadcast`) stands here: of wide ones a few small values for every cluster, of local ones what each
-of their objects is concerned in.
+A local stage decides from a view, the context and the instant, and looks at nothing else of the fleet. A stage that has
+to tell later stages something besides its decisions yields a `Broadcast`: about the fleet, or about one object.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeVar
 
-from muster.data.decision import Decision, Path, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, TARGETS, kind_of
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    CLUSTER_POOL,
+    FLEET,
+    POLICIES,
+    TARGETS,
+    kind_of,
+)
 from muster.data.published import Memory
 from muster.data.snapshot import Identity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import EVERYTHING, Allowance
-from muster.rules.budgets.approval import Approvals
-from muster.rules.budgets.policy import Budget, budgets_of
-from muster.rules.effects.requested import NOTHING, Wish, Wished
-from muster.rules.policies.in_force import InForce
-from muster.rules.policies.ruled import Ruled
-from muster.rules.registration.removals import held_removals
-from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
+from muster.rules.policies.in_force import InForce, Ruled
+
+#: Kinds outside every cluster's neighbourhood: every stage may read their objects.
+_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
+
+
+class Broadcast:
+    """What a stage tells all later stages. Of several about the same thing the last counts."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseFloor:
-    """So many seconds the lease of every accepted cluster lasts at least."""
-
-    seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a ClusterDeployment says by itself, and policies say of it, for its pool to go on from. `wakes`: when time
-    alone would change a field, unless the pool does."""
+class ObjectBroadcast(Broadcast):
+    """What a stage tells later stages about one object."""
 
     object: ObjectId
-    decisions: tuple[Decision, ...]
-    wakes: Mapping[Path, Wake]
+
+    @property
+    def disrupts(self) -> bool:
+        """Whether it requests a disruptive effect on a cluster, or keeps one there. Budgets count such clusters."""
+        return False
 
 
-#: What is in no cluster's neighbourhood, and may be asked about by all.
-_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
-#: What a stage tells all stages after it; that muster fails on something, too.
-Broadcast: TypeAlias = LeaseFloor | Wished | Stated | Allowance
+B = TypeVar("B", bound=Broadcast)
+T = TypeVar("T", bound=ObjectBroadcast)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +57,12 @@ class Context:
 
     `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
     anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on
-    which muster itself fails, None among them for a fault about no single one. `withheld`: the clusters whose removal a
-    budget holds. `uses_adapters`: whether any kind requires one, or any has reported. `wishes`: what is asked for on
-    clusters;
-    `disrupted`: those on which anything disruptive is, wherever they are decided. `stated`: what the clusters of pools
-    say.
+    which muster itself fails; None is among them for a fault about no single object. `withheld`: the clusters whose
+    removal a budget holds. `uses_adapters`: whether any kind requires an adapter, or any adapter has reported.
+    `disrupted`: the clusters with a disruptive effect, wherever they are decided.
     """
 
     rules: InForce
-    cluster_taints: tuple[ClusterTaintPolicy, ...]
-    budgets: tuple[Budget, ...]
     shared: View
     fresh: bool
     speaking: frozenset[str]
@@ -78,20 +73,16 @@ class Context:
     faulty: frozenset[ObjectId | None]
     withheld: frozenset[ObjectId]
     uses_adapters: bool
-    lease_floor: int = 0
-    disrupted: frozenset[ObjectId] = field(default_factory=frozenset)
-    wishes: Mapping[ObjectId, Wish] = field(default_factory=dict)
-    stated: Mapping[ObjectId, Stated] = field(default_factory=dict)
-    allowance: Allowance = EVERYTHING
+    disrupted: frozenset[ObjectId]
+    _of_fleet: Mapping[type[Broadcast], Broadcast] = field(default_factory=dict)
+    _of_objects: Mapping[type[Broadcast], Mapping[ObjectId, Broadcast]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Ruled, now: datetime) -> "Context":
-        """The context in which a fleet is decided at an instant, before any stage has told anything."""
+    def of(cls, fleet: Ruled, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
+        """The context in which a fleet is decided, before the first stage; `told` is known from the start."""
         shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
         return cls(
             rules=fleet.rules,
-            cluster_taints=taint_policies(fleet),
-            budgets=budgets_of(fleet),
             shared=fleet.only(shared),
             fresh=not (fleet.derived_paths or fleet.beyond.derived),
             speaking=fleet.speaking,
@@ -100,45 +91,50 @@ class Context:
             identities=fleet.identities,
             published=fleet.published,
             faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
-            withheld=frozenset(held.object for held in held_removals(fleet)),
+            withheld=frozenset(withheld),
             uses_adapters=_uses_adapters(fleet),
-            lease_floor=fleet.beyond.lease_floor,
             disrupted=fleet.beyond.disrupted,
-            allowance=Allowance((), (), now, Approvals.of(fleet)),
+        ).after(told)
+
+    def for_fleet(self, other: "Context") -> "Context":
+        """Return the context of another fleet, with what stages have told so far."""
+        return replace(
+            other, disrupted=self.disrupted, faulty=self.faulty, _of_fleet=self._of_fleet, _of_objects=self._of_objects
         )
 
-    def about(self, fleet: Ruled) -> "Context":
-        """Return what was told so far as the context of another fleet."""
-        return replace(
-            Context.of(fleet, self.allowance.now), lease_floor=self.lease_floor, disrupted=self.disrupted,
-            wishes=self.wishes, stated=self.stated, allowance=self.allowance, faulty=self.faulty,
-        )  # fmt: skip
-
     def after(self, outcomes: Iterable[object]) -> "Context":
-        """Return the context for the stages after the one that had these outcomes."""
-        context, faulty = self, set[ObjectId | None]()
-        wishes, stated = dict[ObjectId, Wish](), dict[ObjectId, Stated]()
+        """Return the context for the stages after the one with these outcomes."""
+        of_fleet = dict[type[Broadcast], Broadcast]()
+        of_objects = dict[type[Broadcast], dict[ObjectId, Broadcast]]()
+        faulty, disrupted = set[ObjectId | None](), set[ObjectId]()
         for outcome in outcomes:
-            if isinstance(outcome, Wished):
-                wishes[outcome.object] = outcome.wish
-            elif isinstance(outcome, Stated):
-                stated[outcome.object] = outcome
-            elif isinstance(outcome, LeaseFloor):
-                context = replace(context, lease_floor=outcome.seconds)
-            elif isinstance(outcome, Allowance):
-                context = replace(context, allowance=outcome)
+            if isinstance(outcome, ObjectBroadcast):
+                of_objects.setdefault(type(outcome), {})[outcome.object] = outcome
+                if outcome.disrupts:
+                    disrupted.add(outcome.object)
+            elif isinstance(outcome, Broadcast):
+                of_fleet[type(outcome)] = outcome
             elif isinstance(outcome, Finding) and is_fault(outcome):
                 faulty.add(outcome.object)
-        if wishes:
-            disrupted = self.disrupted.union(id_ for id_, wish in wishes.items() if wish.disrupts)
-            context = replace(context, wishes=wishes, disrupted=disrupted)
-        if stated:
-            context = replace(context, stated=stated)
-        return replace(context, faulty=self.faulty | faulty) if faulty else context
+        if not (of_fleet or of_objects or faulty):
+            return self
+        return replace(
+            self,
+            faulty=self.faulty | faulty,
+            disrupted=self.disrupted | disrupted,
+            _of_fleet={**self._of_fleet, **of_fleet},
+            _of_objects={**self._of_objects, **of_objects},
+        )
 
-    def wish(self, id_: ObjectId) -> Wish:
-        """What is asked for on a cluster."""
-        return self.wishes.get(id_, NOTHING)
+    def told(self, sort: type[B]) -> B:
+        """Return the last broadcast of this type about the fleet. KeyError if there is none."""
+        found: Any = self._of_fleet[sort]
+        return found  # type: ignore[no-any-return]
+
+    def told_about(self, sort: type[T], id_: ObjectId) -> T | None:
+        """Return the last broadcast of this type about an object; None if there is none."""
+        found: Any = self._of_objects.get(sort, {}).get(id_)
+        return found  # type: ignore[no-any-return]
 
 
 def _uses_adapters(fleet: Ruled) -> bool:

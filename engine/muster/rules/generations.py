@@ -22,6 +22,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.policies.adapters import is_deleting
+from muster.rules.stages import Local
 
 DIGEST = "muster.dev/spec-digest"
 _COUNTED = tuple(kind for kind in ALL if kind.counted)
@@ -68,3 +69,6 @@ def wish_digest(spec: Tree, *, deleting: bool) -> str:
 def spec_digest(spec: Tree) -> str:
     """Return 12 hex digits that change when the spec's data does; formatting and comments do not count."""
     return digest_of(spec)[:12]
+
+
+STAGE = Local("generations", stage, derives=((ALL, (("metadata", "generation"), ("metadata", "annotations"))),))

@@ -7,45 +7,29 @@ see a cluster's conditions and taints, and a typo in one file moves nothing.
 What a stage had derived that fails as a whole, through a fault of ours, is decided again likewise.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
-    ADAPTER_REPORT,
     ALL,
     BESIDE_CLUSTERS,
-    CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
-    CLUSTER_POOL,
     CLUSTERS,
     CSR,
-    FLEET,
-    KARMADA_CLUSTER,
     LEASE,
-    MANAGED_CLUSTER,
-    MANAGED_CLUSTER_ADD_ON,
     MANAGED_CLUSTER_SET,
-    MANAGED_CLUSTER_SET_BINDING,
-    MULTI_CLUSTER_INGRESS,
-    NODE_POOL,
-    PLACEMENT,
     PLACEMENT_DECISION,
-    Kind,
     ListKeys,
     kind_of,
 )
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
-from muster.fleet.acceptance import REMOVED
-from muster.fleet.approvals import CERTIFICATE, DECIDED
-from muster.fleet.leases import RENEWAL
 from muster.fleet.merge import element_key
-from muster.fleet.settings import RECORD
-from muster.fleet.silent import SIGHT, SILENT_AFTER
 from muster.fleet.view import View
 from muster.rules.context import Context
-from muster.rules.registration.removals import EFFECT
+from muster.rules.effects.approval import REMOVAL
+from muster.rules.stages import METADATA, SPEC, STATUS, Local, Stage
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
 _LOST = Because(
@@ -56,52 +40,7 @@ _BESIDE = Because("kept", OF_ITSELF, "its cluster keeps its last derived state, 
 _FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fault of its own, so it stays as it is")
 _REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, but its removal is held")
 _MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
-_METADATA, _SPEC, _STATUS, _CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
 _ANNOTATIONS: Path = ("metadata", "annotations")
-#: What each stage derives, by kind: whole sections, fields, or elements of keyed lists.
-DERIVES: Mapping[str, tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]] = {
-    "kept": ((ALL, (_METADATA, _SPEC, _STATUS)),),
-    "settings": (((FLEET,), (RECORD,)),),
-    "finalizing": (((NODE_POOL,), (("metadata", "deletionTimestamp"),)),),
-    "generations": ((ALL, (("metadata", "generation"), ("metadata", "annotations"))),),
-    "registration": (
-        ((MANAGED_CLUSTER,), (("spec", "hubAcceptsClient"), ("metadata", "annotations"), _CONDITIONS)),
-        ((LEASE,), (_METADATA, _SPEC)),
-    ),
-    "valve": (((FLEET,), (("status", "muster", "leaseDurationSeconds"),)),),
-    "stretching": (((MANAGED_CLUSTER,), (("status", "muster", "leaseDurationSeconds"),)),),
-    "removal": (((MANAGED_CLUSTER,), (_CONDITIONS,)),),
-    "durations": (((MANAGED_CLUSTER,), (("metadata", "annotations"), RENEWAL)),),
-    "reports": (
-        ((ADAPTER_REPORT,), (_STATUS,)),
-        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
-    ),
-    "hearing": (((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),),
-    "identity": ((CLUSTERS, (_CONDITIONS,)),),
-    "departures": (((FLEET,), (REMOVED,)),),
-    "silence": (),  # what it decides again, "kept" has decided
-    "sighting": (((KARMADA_CLUSTER,), (SIGHT,)),),
-    "conditions": ((ALL, (_CONDITIONS, ("status", "muster", "pending"))),),
-    "lapses": ((CLUSTERS, (SILENT_AFTER,)),),
-    "first day": (),  # without it nothing is decided
-    "wishes": (),
-    "add-ons": (((MANAGED_CLUSTER_ADD_ON,), (_CONDITIONS,)),),
-    "requests": (((CSR,), (DECIDED, CERTIFICATE, ("metadata", "labels"))),),
-    "budgets": (((FLEET,), (_CONDITIONS, ("status", "muster", "budgets"))),),
-    "taints": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),),
-    "taint policies": ((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),),
-    "remedies": (
-        (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),
-    ),
-    "traffic": (((MULTI_CLUSTER_INGRESS,), (("status", "serviceLocations"), ("status", "trafficBlockClusters"))),),
-    "membership": (((MANAGED_CLUSTER,), (("metadata", "labels"),)),),
-    "sets": (((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (_SPEC, _STATUS)),),
-    "placements": (((PLACEMENT, PLACEMENT_DECISION), (_METADATA, _STATUS)),),
-    "pool clusters": (),  # without it nothing is decided
-    "pools": (((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (_METADATA, _SPEC, _STATUS)),),
-    "pulses": (),
-    "held": ((ALL, (("status", "muster", "held"),)),),
-}
 #: Kinds of which objects exist that nobody but muster declares.
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
@@ -136,7 +75,7 @@ def _why(view: View, context: Context, id_: ObjectId) -> Because:
 def _without_removal(body: Tree) -> Tree:
     """A derived part without the word that its removal is held: whether it is, is decided in every run."""
     entries = mappings_at(body, "status", "muster", "held")
-    rest = [entry for entry in entries if entry.get("effect") != EFFECT]
+    rest = [entry for entry in entries if entry.get("effect") != REMOVAL]
     if len(rest) == len(entries):
         return body
     muster = {key: value for key, value in body["status"]["muster"].items() if key != "held"}
@@ -145,9 +84,9 @@ def _without_removal(body: Tree) -> Tree:
     return {**body, "status": {**status, **({"muster": muster} if muster else {})}}
 
 
-def of_stage(view: View, name: str) -> Iterator[Decision]:
+def of_stage(view: View, stage: Stage) -> Iterator[Decision]:
     """Decide again what the last run derived of all that a stage derives, but for what this run has decided already."""
-    for kinds, paths in DERIVES.get(name, ()):
+    for kinds, paths in stage.derives:
         wanted = {(kind.group, kind.name) for kind in kinds}
         for id_ in sorted(view.previous):
             if (id_.group, id_.kind) in wanted and (id_ in view.objects or kind_of(id_) in _OWN):
@@ -190,3 +129,6 @@ def _leaves(tree: Tree, list_keys: ListKeys, path: Path) -> Iterator[tuple[Path,
             yield from _leaves(value, list_keys, (*path, name))
     else:
         yield path, tree
+
+
+STAGE = Local("kept", stage, derives=((ALL, (METADATA, SPEC, STATUS)),), foundation=True)

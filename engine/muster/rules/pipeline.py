@@ -1,125 +1,95 @@
 """The pipeline: the ordered list of stages, and what becomes of the faults in them.
 
-Each stage is a pure function, and by its signature *local* or *wide*: `stage(view, context, now) -> outcomes` decides
-of each neighbourhood by itself, `stage(shared, context, now) -> outcomes` of what many clusters share, and it is given
-no more than that. What a stage decides is visible to the next one through what that is given; what it has to tell later
-ones besides, through the context. A new stage is one new module and one line here.
+What a stage decides is visible to the next one through what that is given; what it has to tell later ones besides goes
+through the context. A new stage is one new module and one line here.
 
 A fault of ours costs one object its change and nobody else anything: an object that a stage fails on counts as broken,
-and all is decided again without it, so that it keeps the whole of its last derived state. Stages that go from object to
-object know which one it was (`muster.fleet.faults.each`); of the others the object is searched for by leaving objects
-out. Where no object is to blame, what the stage derived stands (`muster.rules.kept`), and the other stages decide.
+and everything is decided again without it, so that it keeps the whole of its last derived state. Stages that go from
+object to object know which one it was (`muster.fleet.faults.each`); for the others the object is searched for by
+leaving objects out. Where no object is to blame, what the stage derived stays (`muster.rules.kept`), and the other
+stages decide.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
 
-from muster.data.decision import Failed, Outcome
+from muster.data.decision import Failed
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
-from muster.fleet.shared import Shared
-from muster.fleet.view import View
 from muster.rules import generations, kept, settings
 from muster.rules.budgets import held
 from muster.rules.budgets import stage as budgets
 from muster.rules.conditions import add_ons
 from muster.rules.conditions import stage as conditions
 from muster.rules.context import Broadcast, Context
-from muster.rules.effects.stage import stage as wishes
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import Approvals
+from muster.rules.effects.budget import budgets_of
 from muster.rules.failures import fault_of, findings_of
-from muster.rules.heartbeats import durations, hearing, lapses, lost, sighting, silence, valve
-from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.ruled import Ruled
-from muster.rules.pools.clusters import stage as clusters
-from muster.rules.pools.stage import stage as pools
-from muster.rules.pulses.stage import stage as pulses
-from muster.rules.registration import finalizing, first_day, identity, removal, removals, requests
+from muster.rules.heartbeats import durations, hearing, lapses, sighting, silence, valve
+from muster.rules.heartbeats import hearing as lost
+from muster.rules.placements import stage as placements
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pools import clusters as pool_clusters
+from muster.rules.pools import stage as pools
+from muster.rules.pulses import stage as pulses
+from muster.rules.registration import first_day, identity, removal, removals, requests
+from muster.rules.registration import removal as finalizing
 from muster.rules.registration import stage as registration
+from muster.rules.remedies import requested as requested_actions
 from muster.rules.remedies import stage as remedies
 from muster.rules.render import render
-from muster.rules.reports.stage import stage as reports
+from muster.rules.reports import stage as reports
 from muster.rules.sets import stage as sets
+from muster.rules.stages import Stage
 from muster.rules.taints import cluster_stage as taint_policies
+from muster.rules.taints import requested as requested_taints
 from muster.rules.taints import stage as taints
+from muster.rules.taints.cluster_policy import ClusterTaintPolicies
+from muster.rules.taints.cluster_policy import taint_policies as taint_policies_of
 from muster.rules.traffic import stage as traffic
 
-#: What a stage may yield: for the fleet, for all later stages, or that a policy failed.
-Told: TypeAlias = Outcome | Broadcast | Failed
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A stage that decides of each neighbourhood by itself: of the objects of a view and the context, nothing else.
-
-    What it decides of many neighbourhoods together is what it decides of each.
-    """
-
-    name: str
-    decide: Callable[[View, Context, datetime], Iterable[Told]]
-
-    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
-        """What it has to say of what is looked at."""
-        return self.decide(fleet.looked_at(), context, now)
-
-
-@dataclass(frozen=True, slots=True)
-class Wide:
-    """A stage that decides of what many clusters share: of that and the context, nothing else."""
-
-    name: str
-    decide: Callable[[Shared, Context, datetime], Iterable[Told]]
-
-    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Told]:
-        """What it has to say of all, if it is asked."""
-        return self.decide(Shared.by(fleet), context, now) if fleet.beyond.asked else ()
-
-
-Stage: TypeAlias = Local | Wide
-
 STAGES: tuple[Stage, ...] = (
-    Local("kept", kept.stage),
-    Local("settings", settings.stage),
-    Local("finalizing", finalizing.stage),
-    Local("generations", generations.stage),
-    Local("hearing", hearing.stage),
-    Wide("departures", hearing.departures),
-    Local("identity", identity.stage),
-    Local("registration", registration.stage),
-    Wide("valve", valve.stage),
-    Local("stretching", valve.stretched),
-    Local("removal", removal.stage),
-    Local("durations", durations.stage),
-    Local("reports", reports),
-    Local("sighting", sighting.stage),
-    Local("conditions", conditions.stage),
-    Local("silence", silence.stage),
-    Local("lapses", lapses.stage),
-    Local("add-ons", add_ons.stage),
-    Local("requests", requests.stage),
-    Local("first day", first_day.stage),
-    Local("wishes", wishes),
-    Wide("budgets", budgets.stage),
-    Local("taints", taints.stage),
-    Local("taint policies", taint_policies.stage),
-    Local("remedies", remedies.stage),
-    Wide("traffic", traffic.stage),
-    Local("membership", sets.membership),
-    Wide("sets", sets.stage),
-    Wide("placements", placements),
-    Local("pool clusters", clusters),
-    Wide("pools", pools),
-    Local("pulses", pulses),
-    Local("held", held.stage),
+    kept.STAGE,
+    settings.STAGE,
+    finalizing.STAGE,
+    generations.STAGE,
+    hearing.STAGE,
+    hearing.DEPARTURES,
+    identity.STAGE,
+    registration.STAGE,
+    valve.STAGE,
+    valve.STRETCHING,
+    removal.STAGE,
+    durations.STAGE,
+    reports.STAGE,
+    sighting.STAGE,
+    conditions.STAGE,
+    silence.STAGE,
+    lapses.STAGE,
+    add_ons.STAGE,
+    requests.STAGE,
+    first_day.STAGE,
+    requested_taints.STAGE,
+    requested_actions.STAGE,
+    budgets.STAGE,
+    taints.STAGE,
+    taint_policies.STAGE,
+    remedies.STAGE,
+    traffic.STAGE,
+    sets.MEMBERSHIP,
+    sets.STAGE,
+    placements.STAGE,
+    pool_clusters.STAGE,
+    pools.STAGE,
+    pulses.STAGE,
+    held.STAGE,
 )
 
-
-#: Stages without which no other may act: where one fails as a whole, all stays as it is.
-_FOUNDATIONS = frozenset(("kept", "reports", "first day", "wishes", "budgets", "pool clusters"))
 #: How often objects are taken out and all is decided again, before everything stays as it is.
 _MOST_RUNS = 20
 #: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
@@ -180,7 +150,7 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
     before, failed = fleet, list[Failed]()
     try:
-        context = Context.of(fleet, now)
+        context = context_of(fleet, now)
     except Exception as error:
         if fleet.objects.keys() <= fleet.broken or fleet.partial:
             raise
@@ -195,9 +165,9 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
             if culprit is not None:
                 return Decided(_without(before, (), [faults.of_object(before.objects[culprit], error)]), context)
             told = faults.of_stage(f"deciding {stage.name}", error)
-            if stage.name in _FOUNDATIONS and not fleet.objects.keys() <= fleet.broken:
+            if stage.foundation and not fleet.objects.keys() <= fleet.broken:
                 return Decided(_all_broken(before, [told]), context)
-            outcomes = [*kept.of_stage(fleet, stage.name), told]
+            outcomes = [*kept.of_stage(fleet, stage), told]
         context = context.after(outcomes)
         fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
         failed += fresh
@@ -206,6 +176,16 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
         fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
     fleet = fleet.with_outcomes(fault_of((*failed, *fleet.beyond.failed), fleet))
     return Decided(fleet, context, tuple(failed))
+
+
+def context_of(fleet: Ruled, now: datetime) -> Context:
+    """The context before the first stage."""
+    told = (
+        valve.LeaseFloor(fleet.beyond.lease_floor),
+        ClusterTaintPolicies(taint_policies_of(fleet)),
+        Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
+    )
+    return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), told)
 
 
 def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:
@@ -224,7 +204,7 @@ def _culprit(fleet: Ruled, context: Context, now: datetime, stage: Stage) -> Obj
     def fails(number: int) -> bool:
         try:
             left = _without(fleet, candidates[number:], ())
-            list(stage.ask(left, context.about(left), now))
+            list(stage.ask(left, context.for_fleet(context_of(left, now)), now))
         except Exception:  # noqa: BLE001 - told by the caller, which has met it
             return True
         return False

@@ -12,6 +12,7 @@ from muster.data.kinds import FLEET
 from muster.fleet.settings import RECORD, recorded
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.stages import Local
 
 _BECAUSE = Because("settings", OF_SPEC, "what this run went by; it stays in force while the Fleet has an error")
 
@@ -22,3 +23,6 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
     for obj in view.of(FLEET):
         if settings.obeyed and (known := recorded(settings)):
             yield Decision(obj.id, RECORD, known, _BECAUSE)
+
+
+STAGE = Local("settings", stage, derives=(((FLEET,), (RECORD,)),))

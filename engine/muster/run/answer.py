@@ -12,7 +12,9 @@ from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.reach import looks_further
+from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES
+from muster.rules.heartbeats.valve import LeaseFloor
 from muster.run.homes import Kept, keep
 from muster.run.provisional import Provisional
 from muster.run.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
@@ -89,13 +91,13 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "withheld": withheld_of(question),
         "memory": question.remembered.at,
         "published": published_entries(question.remembered.memory),
-        "lease floor": run.context.lease_floor,
+        "lease floor": run.context.told(LeaseFloor).seconds,
         "settings": run.fleet.settings.spec,
-        "holds": run.context.allowance.terms,
+        "holds": run.context.told(Allowance).terms,
         "slips": [sorted(run.fleet.slips.files), sorted(names_of(run.fleet.slips.ids))],
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
-        "usage": [list(one) for one in run.context.allowance.usage],
+        "usage": [list(one) for one in run.context.told(Allowance).usage],
         "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
         "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
     }

@@ -5,7 +5,7 @@ from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.witness import Witness
 
 

@@ -15,8 +15,9 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import hear
 from muster.fleet.settings import Settings
-from muster.rules.budgets.allowance import EVERYTHING
 from muster.rules.checks.validate import validate
+from muster.rules.effects.allowance import EVERYTHING, Allowance
+from muster.rules.heartbeats.valve import LeaseFloor
 from muster.rules.policies.lazy import cost_share
 from muster.run.answer import Answer, facts_of, require_record
 from muster.run.checking import is_fleet_broken
@@ -96,7 +97,7 @@ class DecidedPart(Part[Question]):
 
     def _held(self, run: Run) -> Iterator[Held]:
         """What is held. Of what stands it is said how many clusters are disrupted now."""
-        standing, allowance = run.fleet.beyond.standing, run.context.allowance if run.context else EVERYTHING
+        standing, allowance = run.fleet.beyond.standing, run.context.told(Allowance) if run.context else EVERYTHING
         for held in run.fleet.held:
             yield allowance.in_words_of_now(run.fleet, held) if held.object in standing else held
 
@@ -105,12 +106,12 @@ class DecidedPart(Part[Question]):
     def _stood(self, run: Run) -> bool:
         """Whether what stands was right to stand. Else what has to be looked at too is chosen."""
         assert run.context is not None
-        if run.context.lease_floor != self.facts["lease floor"]:
-            raise LeasesMoved(run.context.lease_floor)
+        if run.context.told(LeaseFloor).seconds != self.facts["lease floor"]:
+            raise LeasesMoved(run.context.told(LeaseFloor).seconds)
         for summary in self.summaries.values():
             if any(run.fleet.decided.get(id_) is not decided for id_, decided in summary.decisions() if decided):
                 raise WholeNeeded("a wide stage decides of a cluster")
-        allowance = run.context.allowance
+        allowance = run.context.told(Allowance)
         if changed := allowance.changed(self.facts["holds"]):
             concerned = {
                 name for name, summary in self.summaries.items()

@@ -15,7 +15,7 @@ from muster.fleet.hearing import hear
 from muster.git.open import open_snapshot
 from muster.git.pulse_memory import memory_of
 from muster.rules import pipeline
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.witness import Witness
 from muster.run.checking import check_snapshot
 from muster.run.collector import without_collection

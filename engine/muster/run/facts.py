@@ -15,7 +15,7 @@ from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
 from muster.fleet.objects import by_type
 from muster.fleet.sets import CLUSTER_SET, members_told
 from muster.fleet.state import DENIED, NOT_JOINED, state_of
-from muster.rules.budgets.approval import HELD_BY
+from muster.rules.effects.approval import HELD_BY
 from muster.rules.taints.keys import taint_key, taint_text
 
 

@@ -18,7 +18,7 @@ from muster.data.tree import dig
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.state import state_of
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import Usage
+from muster.rules.effects.allowance import Allowance, Usage
 from muster.run.state import HOW, State
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def figures(answer: "Answer", state: "State | None") -> Figures:
     run, facts = answer.settled.last, answer.facts
     if facts is None:  # then it has looked at the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
-        usage = run.context.allowance.usage if run.context else ()
+        usage = run.context.told(Allowance).usage if run.context else ()
         return Figures(clusters, usage, _sorted([last_words(run.fleet, run.fleet.objects.keys())]))
     clusters = Counter({_status(name): n for name, n in facts["totals"].items() if name.startswith(_PREFIX)})
     return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))

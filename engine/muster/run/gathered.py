@@ -12,7 +12,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.published import Memory
 from muster.data.tree import Tree
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import Answer
 from muster.run.changes import changes
 from muster.run.homes import Summary, read_summaries
@@ -110,7 +111,7 @@ def joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at
 
 def _in_order(fleet: Ruled, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
     """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
-    policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.pulses)}
+    policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.of(PulsePolicy))}
 
     def place(pulse: Pulse) -> tuple[int, int, ObjectId]:
         number, policy = policies[pulse.policy]

@@ -37,6 +37,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.shared import OF_CLUSTERS, read_by_others
+from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.run.figures import last_words, status_of, status_total
 from muster.run.question import default_home, digest
@@ -253,7 +254,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
         "held": put_held(sorted(gathered.held, key=repr)),
         "disrupted": sorted(map(list, context.disrupted & ids)) if context else [],
-        "asked": sorted(map(list, context.allowance.asked & ids)) if context else [],
+        "asked": sorted(map(list, context.told(Allowance).asked & ids)) if context else [],
     })  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(

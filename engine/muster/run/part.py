@@ -24,7 +24,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object
 from muster.rules.failures import OF_FAILURES
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
 from muster.run.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
 from muster.run.records import get_failed, get_findings

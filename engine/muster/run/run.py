@@ -15,7 +15,7 @@ from muster.fleet.fleet import sorted_objects
 
 if TYPE_CHECKING:
     from muster.rules.context import Context
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
     from muster.rules.render import Rendered
 
 

@@ -33,9 +33,9 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate
-from muster.rules.policies.compiling import compile_policies
-from muster.rules.policies.in_force import Compiled
-from muster.rules.policies.ruled import Ruled
+from muster.rules.compiling import compile_policies
+from muster.rules.effects.allowance import Allowance
+from muster.rules.policies.in_force import Compiled, Ruled
 from muster.run.answer import require_record
 from muster.run.change import Change
 from muster.run.changes import changes
@@ -196,7 +196,7 @@ class _Deciding:
             assert first.context is not None
             assert last.context is not None
             # What the first pass was allowed is not asked for again; whether it was right to, is still to be seen.
-            last.context.allowance.asked.update(first.context.allowance.asked)
+            last.context.told(Allowance).asked.update(first.context.told(Allowance).asked)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
         findings = Settled(first, last, files, [], rested=True).findings

@@ -21,11 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from muster import __version__
 from muster.data.private import is_ours
 from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
 from muster.run.records import text_of, tree_of
+from muster.version import __version__
 
 _FORMAT: Final = 2
 #: How clusters are heard of.

@@ -25,7 +25,7 @@ from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.checks.validate import remedies_only, validate
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.answer import beyond_record, require_record
 from muster.run.checking import check_against, is_fleet_broken
 from muster.run.collector import without_collection

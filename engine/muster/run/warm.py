@@ -139,7 +139,7 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
     from muster.fleet.agent_messages import agents_withheld
     from muster.fleet.beyond import Beyond
     from muster.fleet.settings import Settings
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
     from muster.run.answer import Answer
     from muster.run.homes import Kept
     from muster.run.rest import rest_wakes

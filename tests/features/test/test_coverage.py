@@ -6,7 +6,7 @@ from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import run_tests
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 
 POLICY = """

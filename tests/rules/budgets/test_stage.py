@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from muster.data.times import format_time
 from muster.data.tree import dig
+from muster.rules.effects.allowance import Allowance
 from tests.support.outages import Fleet, disrupted, effects, fleet_condition, held
 
 #: 55 % of twelve, rounded down.
@@ -187,7 +188,7 @@ def test_a_domain_is_counted_on_its_own() -> None:
     assert disrupted(run) == {"c01"}
     assert "3 of 4 clusters are disrupted in eu" in fleet_condition(run, "DisruptionHeld")["message"]
     assert run.context is not None
-    assert run.context.allowance.usage == (("default", 3, 2),), "of the domain in which the fewest more may be"
+    assert run.context.told(Allowance).usage == (("default", 3, 2),), "of the domain in which the fewest more may be"
 
 
 def test_naming_the_fleet_loses_nothing() -> None:

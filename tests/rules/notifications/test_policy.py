@@ -7,7 +7,7 @@ import pytest
 
 from muster.data.times import format_time, parse_time
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.notifications.policy import QuietHours
+from muster.rules.notifications.policy import NotificationPolicy, QuietHours
 from muster.run.evaluate import evaluate_snapshot
 
 POLICY = """\
@@ -57,4 +57,4 @@ def test_what_is_wrong_with_a_policy(when: str, zone: str, said: str | None) -> 
     errors = [found for found in run.findings if found.fails]
     assert [found.file for found in errors] == ([] if said is None else ["policy.yaml"])
     assert said is None or said in errors[0].message
-    assert len(run.fleet.compiled.notifications) == (said is None)
+    assert len(run.fleet.compiled.of(NotificationPolicy)) == (said is None)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from muster.data.kinds import PLACEMENT
 from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
+from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.policies.facets import Facets
 from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 from muster.run.checking import check_snapshot
@@ -128,5 +129,5 @@ def test_whoever_selects_with_one_stays_as_it_was() -> None:
     assert sorted(str(one.object) for one in found) == [
         "ClusterTaintPolicy/c", "DisruptionBudget/b", "ManagedClusterSet/s", "Placement/n/p", "TaintPolicy/t",
     ]  # fmt: skip
-    placement = fleet.compiled.placements[PLACEMENT.id("p", "n")]
+    placement = {one.id: one for one in fleet.compiled.of(CompiledPlacement)}[PLACEMENT.id("p", "n")]
     assert (placement.spec, placement.error) == (None, "Predicate:In needs values, and 'a' has none")

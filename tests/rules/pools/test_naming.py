@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from muster.rules.pools.model import PoolKey
-from muster.rules.pools.naming import free_ordinals, ordinal_of, stem
+from muster.rules.pools.scaling import free_ordinals, ordinal_of, stem
 
 
 def test_a_pool_s_own_name_begins_them() -> None:

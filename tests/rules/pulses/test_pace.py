@@ -8,8 +8,8 @@ import pytest
 from muster.data.published import Published
 from muster.data.times import LAST
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.pulses.pace import not_before, pause, unanswered
 from muster.rules.pulses.policy import Backoff, PulsePolicy
+from muster.rules.pulses.stage import not_before, pause, unanswered
 from muster.run.checking import check_snapshot
 from tests.support.example import NOON
 
@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 def policy(interval: timedelta, factor: float = 0, longest: timedelta = 8 * MINUTE) -> PulsePolicy:
     """The built-in policy with another pace."""
-    (known,) = check_snapshot(MemorySnapshot({})).compiled.pulses
+    (known,) = check_snapshot(MemorySnapshot({})).compiled.of(PulsePolicy)
     return replace(known, interval=interval, backoff=Backoff(factor, longest) if factor else None)
 
 

@@ -2,7 +2,7 @@
 
 import yaml
 
-from muster.data.yaml import messages
+from muster.data.yaml import limits, messages
 from muster.data.yaml.source import Fault
 
 #: The mark of the context is the better place for these: the end of a file says nothing about a lost quote.
@@ -11,6 +11,8 @@ _AT_CONTEXT = {
     ("while scanning a quoted scalar", "found unexpected document indicator"),
     ("while scanning a simple key", "could not find expected ':'"),
 }
+#: libyaml reads ahead: from 0.2.6 on it refuses what is nested 1,000 levels deep before our own limit is asked.
+_TOO_DEEP = "exceeded maximum nesting depth"
 _BEGINS = ("while parsing a flow mapping", "while parsing a flow sequence", "while parsing a block mapping")
 
 
@@ -25,6 +27,8 @@ def fault(error: yaml.YAMLError, data: bytes) -> Fault:
     if (context, problem) in _AT_CONTEXT and since is not None:
         mark, since = since, None
     line, column = _within(data, mark.line, mark.column)
+    if problem == _TOO_DEEP:
+        return Fault(messages.too_deep(limits.DEPTH), line + 1, column + 1)
     text = _line(data, line)
     indent = text[: len(text) - len(text.lstrip(" \t"))]
     if "\t" in indent and "flow" not in context:

@@ -31,7 +31,7 @@ from muster.git.landing_apart import find_apart
 from muster.git.open import open_commit
 from muster.git.repository import Repository
 from muster.git.trees import list_tree
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 from muster.run.overlay import Overlay
 

@@ -19,7 +19,10 @@ from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.hearing import hear
 from muster.rules.checks.advice import advice
 from muster.rules.checks.waivers import NEVER, PROVED
-from muster.rules.policies.ruled import Ruled
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.taints.policy import TaintPolicy
 from muster.run.evaluate import NOBODY, decide
 
 _STRANGE = re.compile(r"[^a-z0-9]+")
@@ -63,7 +66,7 @@ def _proved(fleet: Ruled, about: str) -> list[Finding]:
         raise EditRefusedError("what is proved is found by z3, which is not installed", "install muster-fleet[prove]")
     from muster.features.lint.proving.questions import prove_policy
 
-    policies = (*fleet.compiled.conditions, *fleet.compiled.taints, *fleet.compiled.pulses)
+    policies = (*fleet.compiled.of(ConditionPolicy), *fleet.compiled.of(TaintPolicy), *fleet.compiled.of(PulsePolicy))
     return [one for policy in policies if str(policy.id) == about for one in prove_policy(fleet, policy).findings]
 
 

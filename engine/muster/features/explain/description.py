@@ -21,7 +21,7 @@ from muster.fleet.leases import renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.places import place_of
 from muster.rules.placements.explain import why
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.run import Run
 
 #: So many of the latest transitions are told; `history` has all.

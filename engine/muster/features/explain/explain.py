@@ -18,8 +18,8 @@ from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
 from muster.rules.placements.explain import why
 from muster.rules.placements.standing import PLACEMENT_LABEL
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import VARIABLES_AT
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.witness import Evaluation, Witness
 from muster.run.explained import Asked, Explained, Explanation, Read
 from muster.run.run import Run

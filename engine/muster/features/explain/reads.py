@@ -17,8 +17,8 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.policies.expressions import conditions_read
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import VARIABLES_AT
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.witness import Evaluation
 from muster.run.explained import Read
 

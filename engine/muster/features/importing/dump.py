@@ -28,9 +28,9 @@ from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading
+from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.fleet.slips import meant
-from muster.rules.checks.schema_findings import schema_findings
 
 #: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.
 DUMP_BYTES: Final = 256 << 20

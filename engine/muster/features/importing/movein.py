@@ -20,7 +20,7 @@ from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.layout import REPORT, WISH, places
 from muster.fleet.objects import Object
-from muster.rules.budgets.overrides import ALLOW_DISRUPTION
+from muster.rules.effects.budget import ALLOW_DISRUPTION
 
 #: Says why a file cannot be written at a path of the repository; nothing where it can.
 Obstacle: TypeAlias = Callable[[str], str]

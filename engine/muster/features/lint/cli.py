@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.data.finding import Finding
     from muster.data.snapshot import Snapshot
     from muster.features.lint.proving.questions import Proof
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
 
 
 @click.command()

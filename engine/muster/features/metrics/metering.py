@@ -11,7 +11,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from muster import __version__
 from muster.data.finding import Severity
 from muster.features.metrics import metrics
 from muster.features.metrics.metrics import Values
@@ -20,6 +19,7 @@ from muster.fleet.faults import fallbacks_told_to
 from muster.git.errors import RepositoryError
 from muster.rules.checks import waivers
 from muster.run.progress import Step, told_to
+from muster.version import __version__
 
 if TYPE_CHECKING:
     from muster.features.reconcile.reconcile import Reconciled

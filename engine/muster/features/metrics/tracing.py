@@ -19,11 +19,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 from requests import Response, Session
 
-from muster import __version__
 from muster.features.pulses.http import origin
 from muster.git.errors import RepositoryError
 from muster.git.process import commands_told_to
 from muster.run.progress import Step, told_to
+from muster.version import __version__
 
 if TYPE_CHECKING:
     from muster.features.pulses.publish import Publication

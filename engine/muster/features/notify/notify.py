@@ -30,8 +30,9 @@ from muster.git.notice_memory import NoticeMemory, read_memory, remember
 from muster.git.objects import Objects
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, is_ancestor
+from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.noticed import notices_of
 from muster.run.question import default_home
 from muster.run.run import Run
@@ -105,7 +106,7 @@ def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Noti
     fleet = done.settled.last.fleet
     if not fleet.partial or not notices:
         return fleet
-    spoken_of = {kind for policy in fleet.compiled.notifications for kind in policy.target.kinds}
+    spoken_of = {kind for policy in fleet.compiled.of(NotificationPolicy) for kind in policy.target.kinds}
     if not fleet.objects:  # it has looked at nothing, policies neither
         spoken_of = set(ALL)
     ids = {one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of}

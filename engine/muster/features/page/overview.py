@@ -22,6 +22,7 @@ from muster.fleet.objects import Object, by_type
 from muster.fleet.sets import CLUSTER_SET, members_told
 from muster.fleet.state import state_of
 from muster.rules.checks.waivers import told
+from muster.rules.effects.allowance import Allowance
 from muster.rules.remedies.grounds import ORIGINS
 from muster.run.run import Run
 
@@ -80,7 +81,7 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
             for one in told(run.findings, run.now)
         ],
-        "budgets": [used._asdict() for used in (run.context.allowance.usage if run.context else ())],
+        "budgets": [used._asdict() for used in (run.context.told(Allowance).usage if run.context else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
         "remedies": list(_remedies(run, known)),

@@ -11,7 +11,7 @@ from typing import Final
 from muster.cli.cells import short_label
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
-from muster.rules.registration.removals import EFFECT as REMOVAL
+from muster.rules.effects.approval import REMOVAL
 from muster.run.change import NOUNS, Change
 from muster.run.comparison import Comparison
 

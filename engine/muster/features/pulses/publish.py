@@ -34,7 +34,8 @@ from muster.fleet.faults import of_stage
 from muster.git.errors import RepositoryError
 from muster.git.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.git.repository import Repository
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pulses.policy import PulsePolicy
 from muster.run.progress import Step, doing
 from muster.run.run import Run
 
@@ -97,7 +98,7 @@ def publish(
     Without sinks nothing is published and nothing remembered.
     """
     settings = {sink.name: sink for sink in sink_settings(fleet.settings.spec)}
-    wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.pulses}
+    wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.of(PulsePolicy)}
     if not fleet.partial:  # else there are others, which this run has not looked at
         memory.keep(fleet.objects.keys())
     result = Publication(len(pulses) if settings else 0)

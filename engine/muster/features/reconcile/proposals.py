@@ -35,7 +35,7 @@ from muster.run.message import plain
 if TYPE_CHECKING:
     from muster.data.decision import Held
     from muster.features.reconcile.reconcile import Reconciled
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
 
 _HEADER: Final = "Proposed by muster. Merging it approves exactly these effects; what is taken out goes on waiting."
 _MOST_NAMED: Final = 100

@@ -34,7 +34,7 @@ from muster.git.signatures.certificate import authorities
 from muster.git.signatures.errors import IdentityError
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.policies.csr import agent_signers, decoded, is_of
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 
 _UNNAMED = (

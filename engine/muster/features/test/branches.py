@@ -21,12 +21,12 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.rules.admission.policies import AdmissionPolicy, compile_admissions
-from muster.rules.budgets.policy import Budget, budgets_of
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy
+from muster.rules.effects.budget import Budget, budgets_of
 from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.cluster_policy import taint_policies
@@ -72,8 +72,8 @@ def branches_of(fleet: Ruled) -> dict[ObjectId, dict[Key, Branch]]:
     compiled = fleet.compiled
     told: dict[ObjectId, dict[Key, Branch]] = {}
     policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
-        *compiled.conditions, *compiled.taints, *compiled.pulses, *compiled.remedies, *_admissions(fleet),
-        *compiled.notifications,
+        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, Remedy), *_admissions(fleet),
+        *compiled.of(NotificationPolicy),
     )  # fmt: skip
     for policy in policies:
         told[policy.id] = dict(_branches(policy)) or _whole(policy.source)

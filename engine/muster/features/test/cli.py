@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muster.data.ids import ObjectId
     from muster.data.tree import Tree
     from muster.features.test.coverage import Coverage
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from muster.features.test.branches import (
     Key,
     budget_key,
 )
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import REMOVAL
 from muster.rules.policies.witness import Evaluation
-from muster.rules.registration.removals import EFFECT
 from muster.run.run import Run
 
 
@@ -84,7 +85,7 @@ class Coverage:
                     self._seen.add((policy, key))
 
     def _budgets(self, run: Run, named: Collection[str]) -> None:
-        allowance = run.context.allowance if run.context is not None else None
+        allowance = run.context.told(Allowance) if run.context is not None else None
         if allowance is None:
             return
         over = {holding.budget.id for holding in allowance.holding}
@@ -102,7 +103,7 @@ class Coverage:
                 self._seen.add((holding.budget.id, budget_key("cooldown", AWAITED)))
         for held in run.fleet.held:
             for read in held.because.inputs if held.because.rule in named else ():
-                if held.effect == EFFECT:
+                if held.effect == REMOVAL:
                     self._seen.add((read.object, budget_key("maxRemoved", EXCEEDED)))
                 elif read.path == ("spec", MIN_BACKENDS):
                     self._seen.add((read.object, budget_key(MIN_BACKENDS, REACHED)))

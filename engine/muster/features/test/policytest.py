@@ -36,7 +36,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.rules.admission.messages import speaker
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.witness import Witness
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from muster.git.changes import PathChange
     from muster.git.hearing import Heard
     from muster.git.repository import Repository
-    from muster.rules.policies.ruled import Ruled
+    from muster.rules.policies.in_force import Ruled
 
 
 @click.command()

@@ -29,8 +29,8 @@ from muster.fleet.leases import (
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading
 from muster.fleet.silent import is_silent
-from muster.rules.heartbeats.staleness import expiry
 from muster.rules.policies.selectors import LabelSelector
+from muster.rules.policies.staleness import expiry
 
 #: Files by agent's ref (empty for the branch) and path; None removes one.
 Edits = Mapping[tuple[str, str], bytes | None]

@@ -15,6 +15,7 @@ from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
 from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.rules.admission.foreigners import Foreigners, foreign_requests
 from muster.rules.admission.messages import noted, refused, short
@@ -23,7 +24,6 @@ from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding
 from muster.rules.admission.request import NOBODY, Request, operation, requests
 from muster.rules.admission.resources import Resource
 from muster.rules.admission.surroundings import Surroundings
-from muster.rules.checks.schema_findings import schema_findings
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.witness import Note, Witness, WitnessedScope
 

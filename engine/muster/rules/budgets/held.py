@@ -15,12 +15,14 @@ from datetime import datetime
 from muster.data.decision import Decision, Held, Path
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
+from muster.data.kinds import ALL
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
-from muster.rules.budgets.approval import Approvals
 from muster.rules.context import Context
-from muster.rules.registration.removals import EFFECT
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import REMOVAL, Approvals
+from muster.rules.stages import Local
 
 PATH: Path = ("status", "muster", "held")
 _UNREAD = "it is approved, and waits until its object has no error any more"
@@ -28,7 +30,7 @@ _UNREAD = "it is approved, and waits until its object has no error any more"
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held]:
     """Decide `status.muster.held` of every object with held effects."""
-    kept = list(_kept(view, context.allowance.approvals, now))
+    kept = list(_kept(view, context.told(Allowance).approvals, now))
     yield from kept
     for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
         entries = sorted({(held.effect, held.because.rule, _since(held)) for held in found})
@@ -50,10 +52,13 @@ def _kept(view: View, approvals: Approvals, now: datetime) -> Iterator[Held]:
     for id_ in sorted(view.broken | lost):
         for entry in mappings_at(view.previous.get(id_), *map(str, PATH)):
             effect = str(entry.get("effect"))
-            if effect != EFFECT and "since" in entry and (wait := approvals.wait(view, id_, effect, now)):
+            if effect != REMOVAL and "since" in entry and (wait := approvals.wait(view, id_, effect, now)):
                 held = approvals.held(id_, effect, wait)
                 yield replace(held, reason=_UNREAD) if wait.approved else held
 
 
 def _since(held: Held) -> str:
     return format_time(held.wait.since) if held.wait else ""
+
+
+STAGE = Local("held", stage, derives=((ALL, (("status", "muster", "held"),)),))

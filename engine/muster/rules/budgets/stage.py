@@ -14,18 +14,21 @@ from datetime import datetime
 from muster.data.decision import OF_ITSELF, Because, Decision, Input
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import is_cluster
+from muster.data.kinds import FLEET, is_cluster
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.budgets.allowance import Allowance, Holding, Usage, holdings
-from muster.rules.budgets.policy import Budget
-from muster.rules.budgets.population import fleet_id, headline, kept_clusters, population, sound_override
 from muster.rules.context import Context
-from muster.rules.registration.removals import EFFECT, held_removals
+from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
+from muster.rules.effects.approval import REMOVAL
+from muster.rules.effects.budget import Budget
+from muster.rules.effects.population import fleet_id, headline, kept_clusters, population, sound_override
+from muster.rules.registration.removals import held_removals
+from muster.rules.stages import CONDITIONS, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
+from muster.rules.taints.policy import TaintPolicy
 from muster.rules.transitions import condition
 
 #: Where the state of the budgets that hold lies, in the derived part of the Fleet.
@@ -40,7 +43,7 @@ _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
     """Decide which budgets hold, what that allows, and what the Fleet says about it."""
-    budgets = context.budgets
+    budgets = context.told(Allowance).budgets
     id_ = fleet_id(shared)
     past = _past(shared, id_)
     known = holdings(shared.before(past, *STATE), budgets)
@@ -50,7 +53,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
     found = [holding for holding in judged if holding is not None]
     allowance = _allowance(shared, id_, budgets, found, now)
-    yield replace(allowance, approvals=context.allowance.approvals, usage=tuple(_usage(groups, counts)))
+    yield replace(allowance, approvals=context.told(Allowance).approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     yield from _state(shared, id_, found, because, now)
     yield from _conditions(shared, (id_, past), found, groups, because, now)
@@ -69,12 +72,12 @@ def _allowance(
 
 def _kept_wishes(shared: Shared, context: Context) -> Iterator[ObjectId]:
     """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
-    keys = {(rule.key, rule.effect) for policy in context.rules.compiled.taints for rule in policy.taints}
+    keys = {(rule.key, rule.effect) for policy in context.rules.compiled.of(TaintPolicy) for rule in policy.taints}
     for obj in kept_clusters(shared):
         body = shared.previous.get(obj.id)
         standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
-        waiting = any(entry.get("effect") != EFFECT for entry in mappings_at(muster, "held"))
+        waiting = any(entry.get("effect") != REMOVAL for entry in mappings_at(muster, "held"))
         if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):
             yield obj.id
 
@@ -233,3 +236,6 @@ def _condition(
     if before is None and status == "False" and reason != "Overridden":
         return
     yield Decision(id_, ("status", "conditions", (type_,)), condition(before, *verdict, now=now), because)
+
+
+STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, ("status", "muster", "budgets"))),), foundation=True)

@@ -14,11 +14,15 @@ from muster.data.tree import At
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
-from muster.rules.budgets.policy import Budget, budgets_of, labels_of
 from muster.rules.checks.references import reference_findings, toleration_advice
 from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.effects.budget import Budget, budgets_of, labels_of
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.policy import TaintPolicy
 
 #: So many objects there must be before it says something that all of them are selected.
 _MANY: Final = 5
@@ -27,10 +31,10 @@ _MANY: Final = 5
 def advice(fleet: Ruled) -> Iterator[Finding]:
     """Yield what is suspicious in the policies, Remedies and budgets of a fleet; nothing of those that are built in."""
     for policy in (
-        *fleet.compiled.conditions,
-        *fleet.compiled.taints,
-        *fleet.compiled.pulses,
-        *fleet.compiled.notifications,
+        *fleet.compiled.of(ConditionPolicy),
+        *fleet.compiled.of(TaintPolicy),
+        *fleet.compiled.of(PulsePolicy),
+        *fleet.compiled.of(NotificationPolicy),
     ):
         if policy.source.written:
             yield from _targets(fleet, policy)
@@ -75,11 +79,13 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
 def _conditions(fleet: Ruled) -> Iterator[Finding]:
     """The conditions that Remedies wait for and of which nobody ever speaks."""
     decided = {
-        policy.type for policy in fleet.compiled.conditions if any(kind in CLUSTERS for kind in policy.target.kinds)
+        policy.type
+        for policy in fleet.compiled.of(ConditionPolicy)
+        if any(kind in CLUSTERS for kind in policy.target.kinds)
     }
     known = decided.union(*(fleet.reported(obj.id) for obj in fleet.clusters()))
     known |= {type_ for obj in fleet.clusters() for type_ in fleet.conditions_before(obj.id)}
-    for remedy in fleet.compiled.remedies:
+    for remedy in fleet.compiled.of(Remedy):
         for index, match in enumerate(remedy.matches):
             if match.type not in known:
                 at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionType")

@@ -4,7 +4,7 @@ What checks policies, Remedies and Placements is imported where there are any: t
 two, and would spend most of its time on it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -17,23 +17,22 @@ from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.heard import has_reports, heard
 from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
 from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
     override_findings,
+    policy_params_findings,
     request_findings,
     selector_findings,
     set_findings,
 )
-from muster.rules.checks.policy_params import policy_params_findings
-from muster.rules.checks.schema_findings import schema_findings
 from muster.rules.checks.waivers import waiver_findings
-from muster.rules.policies.in_force import NOTHING, Compiled
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import NOTHING, Compiled, Ruled
+from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints
 
 if TYPE_CHECKING:
-    from muster.rules.placements.policy import CompiledPlacement
     from muster.rules.policies.witness import Witness
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
@@ -46,7 +45,7 @@ _LINTS: tuple[_Lint, ...] = (
 
 def every_policy(fleet: Fleet) -> Compiled:
     """Compile all policies of a fleet, and those of the bundle that it does not replace."""
-    from muster.rules.policies.compiling import compile_policies
+    from muster.rules.compiling import compile_policies
 
     return compile_policies(fleet)
 
@@ -55,7 +54,7 @@ def remedies_only(fleet: Fleet) -> Compiled:
     """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
     if not fleet.of(REMEDY):
         return NOTHING
-    from muster.rules.policies.compiling import compile_remedies
+    from muster.rules.compiling import compile_remedies
 
     return compile_remedies(fleet)
 
@@ -92,10 +91,9 @@ def validate(
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)
-    placements, found = _placements(checked)
+    compiled, found = _with_placements(checked, compiled)
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
-    compiled = replace(compiled, placements=placements)
     return Ruled.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
@@ -131,12 +129,14 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     return replace(fleet, objects=accepted), findings, sound
 
 
-def _placements(fleet: Fleet) -> "tuple[Mapping[ObjectId, CompiledPlacement], list[Finding]]":
+def _with_placements(fleet: Fleet, compiled: Compiled) -> tuple[Compiled, list[Finding]]:
     if not fleet.of(PLACEMENT):
-        return {}, []
-    from muster.rules.policies.compiling import compile_placements
+        return compiled, []
+    from muster.rules.compiling import compile_placements
+    from muster.rules.placements.policy import CompiledPlacement
 
-    return compile_placements(fleet)
+    placements, found = compile_placements(fleet)
+    return replace(compiled, policies={**compiled.policies, CompiledPlacement: placements}), found
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
@@ -145,11 +145,11 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     lints = _LINTS
     if fleet.of(REMEDY):
         from muster.rules.remedies.lint import lint_remedy
-        from muster.rules.traffic.lint import lint_ingresses
+        from muster.rules.traffic.ingresses import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
-        lints = (*lints, partial(lint_ingresses, remedies=compiled.remedies))
+        lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
         from muster.rules.taints.cluster_lint import taint_policy_findings
 

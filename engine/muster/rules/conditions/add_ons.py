@@ -21,6 +21,7 @@ from muster.fleet.leases import DEFAULT_SECONDS, GRACE_FACTOR, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import saying
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
@@ -64,3 +65,6 @@ def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterato
         yield saying(view, add_on.id, _AVAILABLE, said, because, now, end)
     elif end is not None:
         yield Wake(add_on.id, because, end)
+
+
+STAGE = Local("add-ons", stage, derives=(((MANAGED_CLUSTER_ADD_ON,), (CONDITIONS,)),))

@@ -7,7 +7,7 @@ Silence is no recovery. A condition is in doubt, and takes no effect off that st
 * is missing from a cluster whose agent has fallen silent. An agent that is alive and no longer reports a type has said
   something: that is news.
 
-What silence makes Unknown is the policies' business (`muster.rules.heartbeats.staleness`); here it is asked who is
+What silence makes Unknown is the policies' business (`muster.rules.policies.staleness`); here it is asked who is
 silent.
 """
 
@@ -23,10 +23,10 @@ from muster.fleet.leases import lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
 from muster.fleet.silent import is_silent
 from muster.fleet.view import View
-from muster.rules.budgets.population import headline
-from muster.rules.heartbeats.staleness import expiry
+from muster.rules.effects.population import headline
 from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import Variables
+from muster.rules.policies.staleness import expiry
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,45 @@
 """ConditionPolicies that decide one condition of one object: which of them lose."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from muster.data.finding import Finding
-from muster.data.source import Layer
+from muster.data.findings import finding_of
+from muster.data.source import Layer, Place
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, seed_name, type_of
-from muster.rules.conditions import messages
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.policies import Policy
+
+
+def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
+    """Two policies that decide one condition."""
+    other = rival.parts[0]
+    message = f"{policy.id} decides {type_}, and so does {rival.id} at {Place(other.source.label, other.line)}"
+    hint = "give one of them another type or target; to replace a built-in policy, use its name"
+    return finding_of(policy.parts[0], "MUS311", message, hint)
+
+
+def reserved_condition(policy: Object, builtin: Object, type_: str) -> Finding:
+    """A fleet's policy that decides what a built-in one decides."""
+    message = f"{policy.id} decides {type_}, which the built-in {builtin.id} decides"
+    hint = f"Give it another type; to replace the built-in policy, name it {builtin.id.name!r}."
+    return finding_of(policy.parts[0], "MUS313", message, hint)
+
+
+def replaces_builtin(policy: Object) -> Finding:
+    """A fleet's policy of a built-in one's name."""
+    message = f"{policy.id} replaces the built-in policy of that name"
+    return finding_of(policy.parts[0], "MUS314", message, "Rename it if that is not meant.")
+
+
+def policy_circle(policy: Object, circle: Iterable[Policy]) -> Finding:
+    """Policies that read each other's conditions in a circle, or wait for one that does."""
+    names = ", ".join(str(member.id) for member in circle)
+    message = f"{policy.id} reads a condition that depends on its own: {names}"
+    hint = "break the circle: read `previous` instead of `conditions` in one of them"
+    return finding_of(policy.parts[0], "MUS312", message, hint)
+
 
 #: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the
 #: built-in one by name (seed 004: "keep `Available` and `Ready` with our current logic").
@@ -28,9 +59,9 @@ def without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolic
         reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
         rival = next((other for other in rivals if _meet(other, policy)), None)
         if reserved is not None:
-            findings.append(messages.reserved_condition(policy.source, reserved.source, policy.type))
+            findings.append(reserved_condition(policy.source, reserved.source, policy.type))
         elif rival is not None:
-            findings.append(messages.rival_policies(policy.source, rival.source, policy.type))
+            findings.append(rival_policies(policy.source, rival.source, policy.type))
         else:
             kept.append(policy)
     return kept, findings
@@ -47,7 +78,7 @@ def _is_builtin(policy: ConditionPolicy) -> bool:
 def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
     """A fleet that replaces a policy on which pulses rest is told so."""
     if policy.type in _RESERVED and policy.source.parts[0].layer is not Layer.BUILTIN:
-        yield messages.replaces_builtin(policy.source)
+        yield replaces_builtin(policy.source)
 
 
 def _meet(one: Policy, other: Policy) -> bool:

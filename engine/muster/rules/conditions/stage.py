@@ -6,18 +6,17 @@ true and never as healthy: the condition becomes Unknown with reason `PolicyErro
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from muster import cel
 from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Input, Path
 from muster.data.finding import Finding
 from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
-from muster.data.times import LAST, earliest, format_time
+from muster.data.times import LAST, earliest, format_time, later, try_time
 from muster.data.tree import At, Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.conditions.damping import PENDING, pending
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.context import Context
 from muster.rules.failures import Failures, PolicyFailure
@@ -26,7 +25,53 @@ from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import as_it_was, condition
+
+PENDING: Path = ("status", "muster", "pending")
+_NO_TIME = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An outcome that is not adopted yet: its status and reason, since when it lasts, and when its window ends."""
+
+    status: str
+    reason: str
+    since: datetime
+    until: datetime | None
+
+    def entry(self) -> Tree:
+        """The pending outcome as it stands in the derived file."""
+        return {"status": self.status, "reason": self.reason, "since": format_time(self.since)}
+
+
+def pending(
+    policy: ConditionPolicy, status: str, reason: str, *, current: Tree, known: Tree, now: datetime
+) -> Pending | None:
+    """Return the outcome as pending while `current` stays, or None where it is to be adopted now.
+
+    `current` is the condition as the last run derived it, `known` the entry of the outcome that was pending then;
+    either may be None. What is said for the first time is adopted at once, and so are another reason and message of
+    the same status. The window is over at its end exactly: `now == since + holdFor` adopts.
+    """
+    before = current.get("status") if isinstance(current, dict) else None
+    if not isinstance(before, str):
+        return None
+    hold = policy.hold_for.get(status, _NO_TIME)
+    if before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
+        return None
+    since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
+    # A time ahead of now is one that muster did not write: a window must not be lengthened by hand.
+    since = min(since or now, now)
+    until = later(since, hold)
+    return None if until is not None and now >= until else Pending(status, reason, since, until)
+
+
+def _is_no_recovery(policy: ConditionPolicy, before: str, status: str) -> bool:
+    """Whether the change is one between False and Unknown that the policy does not damp."""
+    return not policy.hold_unhealthy and "True" not in (before, status)
+
 
 POLICY_ERROR = "PolicyError"
 _KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the conditions that it may decide stay as they are")
@@ -51,7 +96,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fa
     Not those of ClusterDeployments: files may hold a report of one and no more, and the stage "pool clusters" asks
     about the whole object.
     """
-    targets = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds}
+    targets = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
     kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
     return of_objects(view, view.of(*kinds), context, now)
 
@@ -79,7 +124,7 @@ def object_conditions(
     generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
     silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
     spoken: set[str] = set()
-    for policy in scopes.rules.compiled.conditions:
+    for policy in scopes.rules.compiled.of(ConditionPolicy):
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         statement = _judged(scopes, policy, base, obj, failures)
@@ -217,3 +262,6 @@ def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> objec
         return scope.evaluate(program, at)
     except cel.EvaluationError as error:
         raise PolicyFailure(rule, at, error) from None
+
+
+STAGE = Local("conditions", stage, derives=((ALL, (CONDITIONS, ("status", "muster", "pending"))),))

@@ -41,7 +41,8 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.generations import DIGEST
-from muster.rules.heartbeats.staleness import expiry
+from muster.rules.policies.staleness import expiry
+from muster.rules.stages import Local
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
 _BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease as often as this says")
@@ -131,3 +132,6 @@ def _before(view: View, obj: Object, seconds: int) -> int:
     if dig(previous, "metadata", "annotations", DIGEST) is None:
         return seconds  # a live hub decided it, and told its agent
     return standing_seconds(previous)
+
+
+STAGE = Local("durations", stage, derives=(((MANAGED_CLUSTER,), (("metadata", "annotations"), RENEWAL)),))

@@ -11,16 +11,19 @@ from typing import Final
 
 from muster.data.decision import Because, Decision, Input, Path
 from muster.data.finding import Finding
+from muster.data.kinds import CLUSTERS
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.faults import each
 from muster.fleet.leases import effective_leases, is_later
 from muster.fleet.objects import Object
 from muster.fleet.silent import SILENT_AFTER, last_sign
 from muster.fleet.view import View
+from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR
 from muster.rules.context import Context
 from muster.rules.heartbeats.silence import SILENT, kept_clusters
 from muster.rules.policies.scopes import Scopes
+from muster.rules.stages import Local
 
 _SILENT: Final = "the last sign of life before the cluster fell silent; only a later one ends that"
 _HEARD: Final = "the cluster is not silent any more"
@@ -32,7 +35,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     leases, scopes = effective_leases(view), Scopes.of(view, context.rules, now)
     rules = {
         rule.because.rule
-        for policy in context.rules.compiled.conditions
+        for policy in context.rules.compiled.of(ConditionPolicy)
         for rule in policy.rules
         if rule.of_lease and any(policy.type == kind.headline for kind in policy.target.kinds)
     } | {SILENT.because.rule}
@@ -79,3 +82,6 @@ def _decision(view: View, obj: Object, after: str | None, path: Path) -> Decisio
     rest = {name: value for name, value in whole.items() if name != SILENT_AFTER[-1]}
     value: Tree = {**rest, **({SILENT_AFTER[-1]: after} if after is not None else {})}
     return Decision(obj.id, _MUSTER, value or None, because)
+
+
+STAGE = Local("lapses", stage, derives=((CLUSTERS, (SILENT_AFTER,)),))

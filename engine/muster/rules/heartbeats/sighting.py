@@ -21,6 +21,7 @@ from muster.fleet.objects import Object
 from muster.fleet.silent import SIGHT
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.stages import Local
 
 _READY: Final = KARMADA_CLUSTER.headline
 _PATH: Final[Path] = SIGHT
@@ -51,3 +52,6 @@ def _since(view: View, cluster: Object, said: str, now: datetime) -> Tree:
         return known.get("at") if known.get("said") == said and known.get("at") else format_time(now)
     silent = dig(view.conditions_before(cluster.id).get(_READY), "status") == "Unknown"
     return _LONG_AGO if silent else format_time(now)
+
+
+STAGE = Local("sighting", stage, derives=(((KARMADA_CLUSTER,), (SIGHT,)),))

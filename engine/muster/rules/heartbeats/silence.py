@@ -28,6 +28,7 @@ from muster.rules.conditions.stage import Statement, damped, judge
 from muster.rules.context import Context
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.scopes import Scopes
+from muster.rules.stages import Local
 from muster.rules.transitions import as_it_was, condition
 
 _SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has run out, whatever its file says")
@@ -60,7 +61,9 @@ def known_cluster(view: View, id_: ObjectId) -> Object:
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what no error in a cluster's file keeps from being known."""
     scopes = Scopes.of(view, context.rules, now)
-    policies = [policy for policy in context.rules.compiled.conditions if _LEASE.search(str(policy.source.spec))]
+    policies = [
+        policy for policy in context.rules.compiled.of(ConditionPolicy) if _LEASE.search(str(policy.source.spec))
+    ]
     yield from each(kept_clusters(view, context), partial(_conditions, scopes, policies, now))
 
 
@@ -95,3 +98,6 @@ def _conditions(
             generation=before.get("observedGeneration"),
         )  # fmt: skip
         yield Decision(obj.id, ("status", "conditions", (policy.type,)), decided, because, horizon)
+
+
+STAGE = Local("silence", stage)

@@ -10,23 +10,32 @@ Durations move in steps, and down only when two steps would do: one cluster more
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.decision import Because, Decision, Input
-from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.kinds import FLEET, MANAGED_CLUSTER
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import LEASE_SECONDS, own_lease_seconds
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.budgets.population import fleet_id
-from muster.rules.context import Context, LeaseFloor
+from muster.rules.context import Broadcast, Context
+from muster.rules.effects.population import fleet_id
+from muster.rules.stages import Local, Wide
 
 #: Quarters of a minute, doubled or tripled: each at most half as long again as the one before it. They end after half
 #: a day, because a cluster that is heard of less often is not watched.
 STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
 _MANY = "so many clusters are accepted that leases last longer to keep heartbeats bearable"
 _LIMIT = ("spec", "heartbeats", "maxPerSecond")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFloor(Broadcast):
+    """The seconds that the lease of every accepted cluster lasts at least."""
+
+    seconds: int
 
 
 def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
@@ -53,8 +62,8 @@ def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision
         "valve", (Input(_LIMIT, fleet_id(context.shared)), Input(("spec", "leaseDurationSeconds"))), _MANY
     )
     for obj in view.of(MANAGED_CLUSTER):
-        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.lease_floor:
-            yield Decision(obj.id, LEASE_SECONDS, context.lease_floor, because)
+        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.told(LeaseFloor).seconds:
+            yield Decision(obj.id, LEASE_SECONDS, context.told(LeaseFloor).seconds, because)
 
 
 def _least(shared: Shared, clusters: Iterable[Object], limit: float) -> int:
@@ -76,3 +85,11 @@ def least_duration(durations: Counter[int], limit: float) -> int:
         if sum(count / max(seconds, step) for seconds, count in durations.items()) <= limit:
             return step
     return STEPS[-1]
+
+
+STAGE = Wide("valve", stage, derives=(((FLEET,), (("status", "muster", "leaseDurationSeconds"),)),))
+
+
+STRETCHING = Local(
+    "stretching", stretched, derives=(((MANAGED_CLUSTER,), (("status", "muster", "leaseDurationSeconds"),)),)
+)

@@ -18,8 +18,8 @@ from muster.fleet.objects import Object
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.failures import PolicyFailure
 from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import PolicyScope
-from muster.rules.policies.ruled import Ruled
 from muster.rules.policies.scopes import Scopes
 
 #: So many transitions are in one message: receivers refuse what is too long.
@@ -36,7 +36,7 @@ def messages(fleet: Ruled, notices: Iterable[Notice], standing: Iterable[Message
     open_ = {_group(message): message.id for message in found.values() if message.due > now}
     scopes = Scopes.of(fleet, fleet.rules, now)
     for notice in notices:
-        for policy in fleet.compiled.notifications:
+        for policy in fleet.compiled.of(NotificationPolicy):
             key = _told(scopes, policy, notice)
             if key is None:
                 continue

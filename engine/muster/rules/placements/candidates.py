@@ -5,6 +5,7 @@ cluster before anybody let it in. A cluster whose file has an error, or may be i
 candidate, but stays where it was chosen before: nobody knows what it should be, and a typo is no reason to move.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,11 +20,34 @@ from muster.fleet.acceptance import is_accepted
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.rules.placements.quantities import approximate
 from muster.rules.placements.selectors import ClusterView
 from muster.rules.placements.tolerations import Taint
 from muster.rules.policies.facets import Facets
 from muster.rules.sets.stage import Sets, cluster_labels
+
+_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?", re.ASCII)
+_FACTORS = {
+    "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
+}  # fmt: skip
+
+
+#: A quantity that is larger is capped (the API conventions' "no number may be greater than 2^63-1 in magnitude").
+_MOST = float(2**63)
+
+
+def approximate(value: Tree) -> float | None:
+    """Return the number that a quantity stands for, as a float; None where it is no quantity."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(max(-_MOST, min(value, _MOST)))
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) and len(value) <= 64 else None
+    if match is None:
+        return None
+    number = float(match[1])
+    factor = _FACTORS[match[2]] if match[2] else 10.0 ** min(int(match[3] or 0), 300)
+    return max(-_MOST, min(number * factor, _MOST))
 
 
 def is_candidate(obj: Object) -> bool:

@@ -20,6 +20,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.choice import Choice, Contest
+from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.prioritizers import Surroundings
 from muster.rules.placements.standing import Shard, clusters_of, standing_shards
 from muster.rules.policies.in_force import InForce
@@ -71,8 +72,9 @@ def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> 
     candidates = Candidates.of(view, rules.settings)
     standing = standing_shards(view)
     contests: list[Contest] = []
+    placements = placements_of(rules)
     for obj in view.of(PLACEMENT):
-        compiled = rules.compiled.placements.get(obj.id)
+        compiled = placements.get(obj.id)
         if compiled is not None and compiled.spec is not None and not is_paused(obj):
             before = clusters_of(standing.get(obj.id, ()))
             contests.append(Contest.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
@@ -83,6 +85,11 @@ def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> 
         if id_ not in scheduled and _may_exist(view, id_)
     }
     return Contests(candidates, standing, _rounds(contests, kept.values(), now, scored=scored), kept)
+
+
+def placements_of(rules: InForce) -> dict[ObjectId, CompiledPlacement]:
+    """Return the compiled Placements by their ids."""
+    return {placement.id: placement for placement in rules.compiled.of(CompiledPlacement)}
 
 
 def is_paused(obj: Object) -> bool:

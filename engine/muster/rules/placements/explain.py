@@ -10,7 +10,7 @@ from muster.rules.placements.contests import Chosen, Contests, hold
 from muster.rules.placements.prioritizers import scores
 from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.standing import clusters_of
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.placements.selectors import Predicate, compile_predicates
@@ -13,6 +14,7 @@ from muster.rules.placements.spec import Misconfigured, PlacementSpec, read_spec
 class CompiledPlacement:
     """`spec` is None where the Placement is misconfigured; `error` then says `<plugin>:<message>`."""
 
+    id: ObjectId
     wanted: int | None
     predicates: tuple[Predicate, ...] = ()
     spec: PlacementSpec | None = None
@@ -28,11 +30,11 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
     try:
         spec = read_spec(obj.spec)
     except Misconfigured as error:
-        return CompiledPlacement(number, error=str(error)), [_misconfigured(obj, error)]
+        return CompiledPlacement(obj.id, number, error=str(error)), [_misconfigured(obj, error)]
     predicates, findings, message = compile_predicates(obj)
     if message:
-        return CompiledPlacement(number, error=f"Predicate:{message}"), findings
-    return CompiledPlacement(number, predicates, spec), findings
+        return CompiledPlacement(obj.id, number, error=f"Predicate:{message}"), findings
+    return CompiledPlacement(obj.id, number, predicates, spec), findings
 
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:

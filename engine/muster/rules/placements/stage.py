@@ -4,26 +4,111 @@ Every run decides all PlacementDecisions again, so a cluster is never between tw
 cluster that leaves is told by a decision of the Placement with the value None, at `left_path`, whose reason says why.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
 from muster.data.finding import Finding
+from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
-from muster.data.tree import dig
+from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.rules.context import Context
-from muster.rules.placements.conditions import MISCONFIGURED, SATISFIED, Said, misconfigured, satisfied
-from muster.rules.placements.contests import Chosen, Contests, hold, is_paused
-from muster.rules.placements.filters import eligible
-from muster.rules.placements.groups import group_status, shards_of
+from muster.rules.placements.candidates import Candidates
+from muster.rules.placements.contests import Chosen, Contests, hold, is_paused, placements_of
+from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import Reason, reason_of, removal_of
+from muster.rules.placements.spec import PlacementSpec
 from muster.rules.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
+from muster.rules.stages import METADATA, STATUS, Wide
 from muster.rules.transitions import as_it_was, saying
+
+SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
+
+
+class Said(NamedTuple):
+    """What a condition says."""
+
+    status: str
+    reason: str
+    message: str
+
+
+def satisfied(eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int) -> Said:
+    """Say whether as many clusters are chosen as are wanted; the first reason that applies. So it is where a choice
+    is kept because the Placement is misconfigured, too."""
+    if not selected:
+        if not eligible.bound:
+            message = "No valid ManagedClusterSetBindings found in placement namespace"
+            return Said("False", "NoManagedClusterSetBindings", message)
+        if not eligible.sets:
+            message = f"None of ManagedClusterSets [{','.join(cluster_sets)}] is bound to placement namespace"
+            return Said("False", "NoIntersection", message)
+        if not eligible.available:
+            message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
+            return Said("False", "AllManagedClusterSetsEmpty", message)
+        return Said("False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate")
+    if wanted is None or selected >= wanted:
+        return Said("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
+    return Said("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
+
+
+def misconfigured(error: str) -> Said:
+    """Say whether the Placement can be carried out as it is written."""
+    if error:
+        return Said("True", "Misconfigured", error)
+    return Said("False", "Succeedconfigured", "Placement configurations check pass")
+
+
+MOST_PER_DECISION = 100
+
+
+def shards_of(
+    candidates: Candidates, placement: str, spec: PlacementSpec, selected: Iterable[str]
+) -> tuple[Shard, ...]:
+    """Return the PlacementDecisions of a choice; their names number through all groups."""
+    names = sorted(selected)
+    length = spec.group_length(len(names))
+    shards: list[Shard] = []
+    index = 0
+    for group, members in _groups(candidates, spec, names):
+        for chunk in _chunks(members, length):
+            for part in _chunks(chunk, MOST_PER_DECISION):
+                shards.append(Shard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
+            index += 1
+    return tuple(shards) or (Shard(f"{placement}-decision-1", "", 0, ()),)
+
+
+def _groups(candidates: Candidates, spec: PlacementSpec, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    rest: Sequence[str] = names
+    for group in spec.groups:
+        members = candidates.labels.selected(group.labels) & candidates.claims.selected(group.claims)
+        yield group.name, [name for name in rest if name in members]
+        rest = [name for name in rest if name not in members]
+    yield "", list(rest)
+
+
+def _chunks(names: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + length] for start in range(0, len(names), length))
+
+
+def group_status(shards: Iterable[Shard]) -> list[Tree]:
+    """Return `status.decisionGroups` of a Placement."""
+    return [
+        {
+            "decisionGroupIndex": index,
+            "decisionGroupName": members[0].group,
+            "decisions": [shard.name for shard in members],
+            "clusterCount": sum(len(shard.clusters) for shard in members),
+        }
+        for index, members in sorted(grouped((shard.index, shard) for shard in shards).items())
+    ]
+
 
 _BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
 _SCHEDULABLE = Because("placements", OF_SPEC, "whether the placement can be scheduled as it is written")
@@ -38,7 +123,7 @@ _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this sha
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what every Placement chooses."""
-    placements, contests = context.rules.compiled.placements, hold(shared, context.rules, now)
+    placements, contests = placements_of(context.rules), hold(shared, context.rules, now)
 
     def placed(obj: Object) -> Iterator[Decision]:
         if (chosen := contests.chosen.get(obj.id)) is not None:
@@ -163,3 +248,6 @@ def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: C
 
 def _because(reason: Reason) -> Because:
     return Because(f"placements#{reason.rule}", OF_SPEC, reason.text)
+
+
+STAGE = Wide("placements", stage, derives=(((PLACEMENT, PLACEMENT_DECISION), (METADATA, STATUS)),))

@@ -2,13 +2,32 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from muster import cel
-from muster.cel.types import DYN, STRING, MapType, ObjectType, Type, required
+from muster.cel.declarations import Moving
+from muster.cel.env import Function
+from muster.cel.types import DYN, STRING, MapType, ObjectType, StringType, Type, required
 from muster.data.kinds import Kind
-from muster.rules.policies.functions import fleet_functions
+from muster.data.tree import Tree
 from muster.rules.policies.types import condition_type
 from muster.rules.policies.variables import CONDITION_MAPS, VARIABLES
+
+_STATUS = StringType(values=("True", "False", "Unknown"))
+
+
+def status(conditions: Mapping[str, Tree], type_: str) -> str:
+    """The status of the condition of that type; Unknown where there is none: silence is not health."""
+    condition = conditions.get(type_)
+    value = condition.get("status") if isinstance(condition, dict) else None
+    return value if isinstance(value, str) else "Unknown"
+
+
+@cache
+def fleet_functions(condition: Type) -> Mapping[str, Function]:
+    """Return the functions that policies see, `condition` being the type of one condition."""
+    return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=Moving.CARRIED)}
+
 
 #: Sizes that no schema bounds are assumed to be large, so an estimate may be this many times what a run may cost.
 _GENEROSITY = 10

@@ -1,41 +1,42 @@
 """What is in force for every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
-from muster.data.ids import ObjectId
 from muster.data.kinds import Kind
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
 
 if TYPE_CHECKING:
-    from muster.rules.conditions.policy import ConditionPolicy
-    from muster.rules.notifications.policy import NotificationPolicy
-    from muster.rules.placements.policy import CompiledPlacement
     from muster.rules.policies.witness import Witness
-    from muster.rules.pulses.policy import PulsePolicy
-    from muster.rules.remedies.policy import Remedy
-    from muster.rules.taints.policy import TaintPolicy
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The sound policies of a fleet; the unsound ones are in `findings` and decide nothing.
+    """The sound policies of a fleet by their type; the unsound ones are in `findings` and decide nothing.
 
-    `placements` has every sound Placement, the misconfigured ones among them.
+    Of the Placements the misconfigured ones are among them.
     """
 
-    conditions: "tuple[ConditionPolicy, ...]"
-    taints: "tuple[TaintPolicy, ...]"
-    findings: tuple[Finding, ...]
-    remedies: "tuple[Remedy, ...]" = ()
-    placements: "Mapping[ObjectId, CompiledPlacement]" = field(default_factory=dict)
-    pulses: "tuple[PulsePolicy, ...]" = ()
-    notifications: "tuple[NotificationPolicy, ...]" = ()
+    policies: Mapping[type, tuple[Any, ...]]
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, sort: type[P]) -> tuple[P, ...]:
+        """Return the policies of a type, in the order in which they decide."""
+        return self.policies.get(sort, ())
+
+    def all_of(self, *sorts: type) -> tuple[Any, ...]:
+        """Return the policies of several types."""
+        return tuple(chain.from_iterable(self.policies.get(sort, ()) for sort in sorts))
 
 
-NOTHING = Compiled((), (), ())
+NOTHING = Compiled({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,22 @@ class InForce:
             settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
             known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
         return known
+
+
+@dataclass(frozen=True)
+class Ruled(Fleet):
+    """A fleet, and its policies as compiled from it (`muster.rules.compiling`). `witness`: whom to tell how
+    their expressions were evaluated."""
+
+    compiled: Compiled = NOTHING
+    witness: "Witness | None" = None
+
+    @classmethod
+    def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
+        """Return the fleet under these policies."""
+        return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
+
+    @property
+    def rules(self) -> InForce:
+        """What rules every object of it alike."""
+        return InForce(self.settings, self.compiled, grace_factor(self), self.counts(), self.witness)

@@ -32,10 +32,10 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.silent import SIGHT, cluster_named, is_silent
 from muster.fleet.view import View
-from muster.rules.heartbeats.staleness import expiry, reported_conditions
 from muster.rules.policies.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
 from muster.rules.policies.csr import REQUEST, decoded
 from muster.rules.policies.lazy import Variables
+from muster.rules.policies.staleness import expiry, reported_conditions
 from muster.rules.policies.types import condition_type, object_type, spec_type
 
 #: The variables that map condition types to conditions.

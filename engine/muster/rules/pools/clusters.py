@@ -16,15 +16,16 @@ from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import of_objects
-from muster.rules.context import Context, Stated
+from muster.rules.context import Context
 from muster.rules.pools.carried import of_cluster
-from muster.rules.pools.ledger import Ledger
+from muster.rules.pools.ledger import ClusterStatement, Ledger
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.rules.pools.model import HIBERNATING, Cluster, PoolKey, instant
 from muster.rules.pools.powerstate import power_view
 from muster.rules.pools.rules import Rules, rules_of
 from muster.rules.pools.survey import clusters_of, pools_of
 from muster.rules.pools.timeouts import failed_condition, wait_of
+from muster.rules.stages import Local
 from muster.rules.transitions import as_it_was
 
 ASKED = "powerStateSince"
@@ -35,7 +36,7 @@ _BROKEN = Because("pools", OF_CONDITIONS, "it is broken, and it is being deleted
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Stated | Failed | Finding]:
+def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatement | Failed | Finding]:
     """State what there is to say of every ClusterDeployment that can be read.
 
     Policies see a cluster with muster's spec in it, the reported status, and as `status.muster` when muster last asked
@@ -149,3 +150,6 @@ class _Alone:
 def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
     """What muster goes on to say of a fake cluster's power, for nobody else does."""
     return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
+
+
+STAGE = Local("pool clusters", stage, foundation=True)

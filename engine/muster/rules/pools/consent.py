@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from muster.data.decision import Because, Held, Input, Wait
 from muster.data.ids import ObjectId
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import Allowance
-from muster.rules.budgets.approval import DELETION
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import DELETION
 from muster.rules.pools.model import Cluster, Pool
 from muster.rules.pools.scaling import Plan
 

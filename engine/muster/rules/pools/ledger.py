@@ -10,10 +10,19 @@ from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.merge import leaf_at
 from muster.fleet.view import View
-from muster.rules.context import Stated
+from muster.rules.context import ObjectBroadcast
 
 _AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatement(ObjectBroadcast):
+    """What a ClusterDeployment says by itself, and policies say of it, for its pool to go on from. `wakes`: when time
+    alone would change a field, unless the pool does."""
+
+    decisions: tuple[Decision, ...]
+    wakes: Mapping[Path, Wake]
 
 
 @dataclass(slots=True)
@@ -37,11 +46,11 @@ class Ledger:
         self.wakes.get(decision.object, {}).pop(decision.path, None)
         self.entries.setdefault(decision.object, {})[decision.path] = decision
 
-    def stated(self, id_: ObjectId) -> Stated:
+    def stated(self, id_: ObjectId) -> ClusterStatement:
         """Return what is decided of an object so far, for another ledger to go on from."""
-        return Stated(id_, tuple(self.entries.get(id_, {}).values()), self.wakes.get(id_, {}))
+        return ClusterStatement(id_, tuple(self.entries.get(id_, {}).values()), self.wakes.get(id_, {}))
 
-    def take(self, stated: Stated) -> None:
+    def take(self, stated: ClusterStatement) -> None:
         """Go on from what is stated of an object."""
         for decision in stated.decisions:
             self.add(decision)

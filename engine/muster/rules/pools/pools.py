@@ -16,26 +16,34 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.shared import Shared
-from muster.rules.budgets.allowance import Allowance
+from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions as words
 from muster.rules.pools import messages
-from muster.rules.pools.backoff import Streak
 from muster.rules.pools.buckets import Buckets, classify, shown_bucket
-from muster.rules.pools.budget import EFFECT, Hold, held_by_budget
 from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS
 from muster.rules.pools.consent import Consent
 from muster.rules.pools.dependencies import Dependencies
-from muster.rules.pools.hub_version import hub_version, matching
 from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
 from muster.rules.pools.links import Links, assign, repair
-from muster.rules.pools.manifest import newborn, reference_to, version_of
+from muster.rules.pools.manifest import hub_version, matching, newborn, reference_to, version_of
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, text, whole
-from muster.rules.pools.naming import free_ordinals, ordinal_of, stem
-from muster.rules.pools.power import power_states
+from muster.rules.pools.powerstate import power_states
 from muster.rules.pools.rules import Rules
-from muster.rules.pools.scaling import Means, Plan, plan, wind_down
+from muster.rules.pools.scaling import (
+    EFFECT,
+    Hold,
+    Means,
+    Plan,
+    free_ordinals,
+    held_by_budget,
+    ordinal_of,
+    plan,
+    stem,
+    wind_down,
+)
 from muster.rules.pools.survey import Survey
+from muster.rules.pools.timeouts import Streak
 from muster.rules.transitions import as_it_was, saying
 
 _KEPT_CONDITIONS = (words.CAPACITY, words.DEPENDENCIES, words.CURRENT, words.INVENTORY, words.DELETION)

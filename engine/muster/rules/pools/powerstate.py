@@ -9,14 +9,41 @@ stands. What only a look at machines and nodes can tell is never decided here.
 Source: upstream's hibernation controller, without its probes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from muster.data.times import later, second_after
 from muster.data.tree import Tree, dig, mappings_at
-from muster.rules.pools.model import HIBERNATING, HIVE, OLDEST, RUNNING, Cluster, annotated, instant, span
+from muster.rules.pools.buckets import Buckets
+from muster.rules.pools.model import HIBERNATING, HIVE, OLDEST, RUNNING, Cluster, Pool, annotated, instant, span
+from muster.rules.pools.rules import Rules
 from muster.rules.transitions import condition
+
+
+def power_states(
+    pool: Pool, buckets: Buckets, deleted: Iterable[str], born: Iterable[str], waiting: int, rules: Rules
+) -> Mapping[str, str]:
+    """Return spec.powerState by cluster name. `deleted` are left alone; `born` are the youngest, in that order."""
+    gone = frozenset(deleted)
+    members: Iterable[Cluster] = (*buckets.assignable, *buckets.installing, *buckets.standby)
+    aged = sorted((c for c in members if c.name not in gone and not c.frozen), key=lambda c: c.age_key)
+    kept = max(0, pool.running_count)
+    if rules.resumes_what_can_serve:
+        unfit = frozenset(cluster.name for cluster in buckets.stale)
+        aged[kept:] = sorted(aged[kept:], key=lambda c: (c.name in unfit, _distance(c), c.age_key))
+    names = [*(cluster.name for cluster in aged), *born]
+    return {name: RUNNING if index < kept + waiting else HIBERNATING for index, name in enumerate(names)}
+
+
+def _distance(cluster: Cluster) -> int:
+    """How far a cluster is from serving a claim."""
+    if not cluster.installed:
+        return 3
+    if cluster.wanted == RUNNING:
+        return 0  # it runs or resumes; another one in its place would begin anew
+    return 1 if cluster.power == HIBERNATING else 2
+
 
 RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
 #: Reasons under which a resume is under way: upstream's, and the seed's, with which the condition may be True.

@@ -6,13 +6,64 @@ that a waiting claim is served before anything is tidied up; the next pass does 
 replacements: a pool that shrinks loses its broken clusters first, held or not, and then those that work.
 """
 
-from collections.abc import Callable, Iterable
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 
+from muster.fleet.view import View
+from muster.rules.effects.allowance import Allowance
 from muster.rules.pools.buckets import Buckets
-from muster.rules.pools.model import Cluster, Pool
+from muster.rules.pools.model import Cluster, Pool, PoolKey
 from muster.rules.pools.rules import Rules
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_LONGEST_STEM = 50  # of the 63 characters of a label: the rest is for the hash and the ordinal
+
+
+def stem(key: PoolKey, *, unique: bool) -> str:
+    """Return what the names of a pool's clusters begin with. `unique`: no other namespace has a pool of the name."""
+    if unique and len(key.name) <= _LONGEST_STEM and _LABEL.fullmatch(key.name):
+        return key.name
+    digest = hashlib.sha256(f"{key.namespace}/{key.name}".encode()).hexdigest()[:5]
+    return f"{key.name.replace('.', '-')[:_LONGEST_STEM].rstrip('-')}-{digest}"
+
+
+def ordinal_of(name: str, beginning: str) -> int:
+    """Return the ordinal in a cluster's name; 0 where it has another form."""
+    head, _, tail = name.rpartition("-")
+    return int(tail) if head == beginning and tail.isascii() and tail.isdigit() and len(tail) < 18 else 0
+
+
+def free_ordinals(beginning: str, first: int, taken: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield ordinals from `first` on, with the names that they give, without the names that are taken."""
+    ordinal = first
+    while True:
+        name = f"{beginning}-{ordinal}"
+        if name not in taken:
+            yield ordinal, name
+        ordinal += 1
+
+
+EFFECT = "replacement"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why a replacement waits: a reason for programs, a sentence for people, and when time alone ends the wait."""
+
+    reason: str
+    message: str
+    until: datetime | None = None
+
+
+def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> Hold | None:
+    """Return what a DisruptionBudget says against replacing a cluster; None where it may go."""
+    held = allowance.holds(view, cluster.id, EFFECT) if rules.asks_budgets else None
+    return None if held is None else Hold("DisruptionBudget", f"{held.because.rule}: {held.reason}", held.horizon)
+
 
 _UNLIMITED = 1 << 31
 

@@ -11,12 +11,13 @@ from datetime import datetime
 from muster.data.decision import OF_SPEC, Because, Held, Input, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL
 from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import messages
 from muster.rules.pools.buckets import shown_bucket
 from muster.rules.pools.carried import AWAITED, NOTED, of_claim, of_condition
@@ -25,12 +26,13 @@ from muster.rules.pools.clusters import ASKED, asked_since
 from muster.rules.pools.consent import Consent
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Stock
-from muster.rules.pools.ledger import Ledger
+from muster.rules.pools.ledger import ClusterStatement, Ledger
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.rules.pools.pools import World, pass_over
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.survey import survey
+from muster.rules.stages import METADATA, SPEC, STATUS, Wide
 from muster.rules.transitions import as_it_was, saying
 
 OWNER_ROLE = "hive-claim-owner"
@@ -51,7 +53,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
         ledger=ledger,
         stock=Stock.of(shared, now),
         dependencies=Dependencies.of(shared, context.rules.settings),
-        allowance=context.allowance,
+        allowance=context.told(Allowance),
         taken=set(view.names),
         owners={},
         now=now,
@@ -60,7 +62,9 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     pools = {pool.key: pool for pool in view.pools}
     for cluster in view.clusters.values():
         if not cluster.frozen and cluster.id not in context.faulty:
-            ledger.take(context.stated[cluster.id])
+            stated = context.told_about(ClusterStatement, cluster.id)
+            assert stated is not None  # the stage "pool clusters" is a foundation
+            ledger.take(stated)
     _carry(world)
     for pool in view.pools:
         yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
@@ -216,3 +220,6 @@ def _remember(world: World) -> None:
 
 def _was_reported(fleet: View, cluster: Cluster) -> bool:
     return fleet.before(cluster.id, "status", "muster", "reported") is True
+
+
+STAGE = Wide("pools", stage, derives=(((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (METADATA, SPEC, STATUS)),))

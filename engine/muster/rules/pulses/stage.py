@@ -7,15 +7,16 @@ The list is a function of the fleet, the instant and what was published before; 
 is the shell's business. A pulse that was due and never went out is due again in the next run.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 
 from muster.data.decision import Failed, Pulse, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.published import Published, PulseKey
-from muster.data.times import earliest, later
+from muster.data.times import LAST, earliest, later, parse_time
+from muster.data.tree import Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -27,8 +28,37 @@ from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of, pulsed
 from muster.rules.pulses.event import pulse_event
-from muster.rules.pulses.pace import not_before, pause, unanswered
 from muster.rules.pulses.policy import PulsePolicy, PulseRule
+from muster.rules.stages import Local
+
+
+def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:
+    """How many pulses in a row no accepted report has followed."""
+    if last is None or any(parse_time(report["observed_time"]) >= last.time for report in reports):
+        return 0
+    return last.count
+
+
+def not_before(policy: PulsePolicy, last: Published | None, generation: int, waiting: int) -> datetime | None:
+    """The first instant at which the next pulse may go; None where it need not wait.
+
+    `waiting` is the number of pulses without an answer.
+    """
+    if last is None or generation > last.generation:
+        return None
+    return later(last.time, pause(policy, waiting)) or LAST
+
+
+def pause(policy: PulsePolicy, waiting: int) -> timedelta:
+    """How long to wait after a pulse that is the `waiting`th without an answer, in whole seconds, rounded up."""
+    span, backoff = policy.interval, policy.backoff
+    if backoff is not None and backoff.factor > 1 and span:
+        for _ in range(1, waiting):
+            if span >= backoff.longest:
+                break
+            span = span * backoff.factor if backoff.factor < backoff.longest / span else backoff.longest
+        span = max(policy.interval, span)
+    return timedelta(seconds=-(-span // timedelta(seconds=1)))
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
@@ -48,7 +78,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
-    for policy in context.rules.compiled.pulses:
+    for policy in context.rules.compiled.of(PulsePolicy):
         yield from each(view.of(*policy.target.kinds), partial(asked, policy))
     yield from failures.seen
 
@@ -106,3 +136,6 @@ def _after(
 def _later(policy: PulsePolicy, obj: Object, horizon: datetime | None) -> Iterator[Wake]:
     if horizon is not None:
         yield Wake(obj.id, policy.because, horizon, pulse=True)
+
+
+STAGE = Local("pulses", stage)

@@ -20,8 +20,10 @@ from muster.fleet.faults import each
 from muster.fleet.hearing import JOINED
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.budgets.population import NEVER_AVAILABLE, headline, in_service
+from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.context import Context
+from muster.rules.effects.population import NEVER_AVAILABLE, headline, in_service
+from muster.rules.stages import Local
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so budgets do not count it yet")
@@ -31,7 +33,7 @@ _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
     """Remember which clusters have never been available."""
-    judged = {kind for policy in context.rules.compiled.conditions for kind in policy.target.kinds
+    judged = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
               if policy.type == kind.headline}  # fmt: skip
 
     def remembered(obj: Object) -> Iterator[Decision]:
@@ -72,3 +74,6 @@ def _is_healthy(view: View, obj: Object) -> bool:
     return not status and any(
         condition.get("status") == "True" for type_, condition in said.items() if type_ not in _FORMALITIES
     )
+
+
+STAGE = Local("first day", stage, foundation=True)

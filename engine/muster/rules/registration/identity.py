@@ -18,6 +18,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.heartbeats.silence import kept_clusters
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import saying
 
 _BECAUSE = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
@@ -42,3 +43,6 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 
     yield from each(view.of(*CLUSTERS), judged)
     yield from each((obj for obj in kept_clusters(view, context) if obj.id in context.lost), judged)
+
+
+STAGE = Local("identity", stage, derives=((CLUSTERS, (CONDITIONS,)),))

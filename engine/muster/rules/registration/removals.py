@@ -24,13 +24,10 @@ from muster.fleet.acceptance import is_left_alone
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.hearing import proposed
 from muster.fleet.view import View
-from muster.rules.budgets.approval import Approvals, awaits
-from muster.rules.budgets.overrides import override_of
-from muster.rules.budgets.policy import Budget, budgets_of
-from muster.rules.budgets.population import fleet_id, in_service, kept_clusters, was_in_service
+from muster.rules.effects.approval import REMOVAL, Approvals, awaits
+from muster.rules.effects.budget import Budget, budgets_of, override_of
+from muster.rules.effects.population import fleet_id, in_service, kept_clusters, was_in_service
 
-#: How a held removal is called among the held effects.
-EFFECT: Final = "removal"
 TRAILER: Final = "Muster-Allow-Removal"
 
 _MOST_NAMED = 10
@@ -70,7 +67,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
     approvals = Approvals.of(fleet)
-    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, EFFECT, now))}
+    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
     gone = tuple(id_ for id_ in gone if id_ not in fleet.allowed and not (id_ in waits and waits[id_].approved))
     # Newcomers count: what stands on the next run must be judged as it was on this one.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
@@ -110,7 +107,7 @@ def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     if found.budget is None:
         return fleet
     because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
-    held = tuple(Held(id_, EFFECT, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
+    held = tuple(Held(id_, REMOVAL, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
     return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
 
 
@@ -148,4 +145,4 @@ def _names(gone: Sequence[ObjectId]) -> str:
 
 def held_removals(view: View) -> list[Held]:
     """The removals that are held in this run."""
-    return [held for held in view.held if held.effect == EFFECT]
+    return [held for held in view.held if held.effect == REMOVAL]

@@ -32,6 +32,7 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.stages import Local
 
 _BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
 _WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the request is there no more")
@@ -63,3 +64,6 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
             yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_NAME: cluster}, _WHOSE)
 
     yield from each(view.of(CSR), bound)
+
+
+STAGE = Local("requests", stage, derives=(((CSR,), (DECIDED, CERTIFICATE, ("metadata", "labels"))),))

@@ -28,6 +28,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.heartbeats.silence import kept_clusters
+from muster.rules.stages import CONDITIONS, METADATA, SPEC, Local
 from muster.rules.transitions import condition, saying
 
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
@@ -130,3 +131,13 @@ def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]
     yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, because)
     yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, because)
     yield Decision(id_, ("spec", "renewTime"), since, because)
+
+
+STAGE = Local(
+    "registration",
+    stage,
+    derives=(
+        ((MANAGED_CLUSTER,), (("spec", "hubAcceptsClient"), ("metadata", "annotations"), CONDITIONS)),
+        ((LEASE,), (METADATA, SPEC)),
+    ),
+)

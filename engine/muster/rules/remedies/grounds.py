@@ -8,7 +8,8 @@ With another digest it is another Remedy, which decides anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from muster.data.decision import Path
@@ -16,6 +17,7 @@ from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
 from muster.rules.conditions.doubt import Doubt
+from muster.rules.context import ObjectBroadcast
 from muster.rules.generations import spec_digest
 from muster.rules.remedies.policy import Remedy
 
@@ -97,3 +99,25 @@ def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
     """The actions of the last run, each with its Remedy."""
     known = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
     return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in known)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedActions(ObjectBroadcast):
+    """What Remedies request on a cluster: actions, each with its Remedy, and on what each Remedy stands, until when.
+
+    `standing`: the actions of the last run that Remedies could still ask for, whatever the conditions say now.
+    `doubtful`: the types of the conditions of which nothing new is known and that alone keep a Remedy standing.
+    `at_once`: the actions of Remedies that wait for no condition. A person asks for them, so budgets do not hold them.
+    """
+
+    pairs: frozenset[Pair] = frozenset()
+    grounds: Mapping[str, Ground] = field(default_factory=dict)
+    standing: frozenset[Pair] = frozenset()
+    doubtful: frozenset[str] = frozenset()
+    at_once: frozenset[str] = frozenset()
+    horizon: datetime | None = None
+
+    @property
+    def disrupts(self) -> bool:
+        """Whether any action is requested."""
+        return bool(self.pairs)

@@ -6,19 +6,33 @@ news or the Remedy changes (`muster.rules.remedies.grounds`).
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from muster import cel
+from muster.data.decision import Failed
+from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, REMEDY
+from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.doubt import Doubt, Doubts, conditions_of, watch
 from muster.rules.context import Context
-from muster.rules.effects.requested import Acting
+from muster.rules.effects.population import in_service
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import Variables
 from muster.rules.policies.scopes import Scopes
-from muster.rules.remedies.grounds import Ground, Pair, digest_of, grounds_before, in_doubt, matched, pairs_before
+from muster.rules.remedies.grounds import (
+    Ground,
+    Pair,
+    RequestedActions,
+    digest_of,
+    grounds_before,
+    in_doubt,
+    matched,
+    pairs_before,
+)
 from muster.rules.remedies.policy import Remedy
+from muster.rules.stages import Local
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,20 @@ class _Answer:
         return self.failed or bool(self.doubtful)
 
 
+def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
+    """Say which actions are requested on each cluster: none on one that was never accepted, was denied, or is being
+    deleted."""
+    scopes, doubts, failures = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now), Failures()
+    remedies = Remedies.of(view, context, scopes, doubts, failures)
+
+    def requested(obj: Object) -> Iterator[RequestedActions]:
+        if in_service(obj) and (found := remedies.request(obj)) != RequestedActions(obj.id):
+            yield found
+
+    yield from each(view.clusters(), requested)
+    yield from failures.seen
+
+
 @dataclass(frozen=True, slots=True)
 class Remedies:
     """Asks the Remedies of one run what they want of a cluster."""
@@ -101,12 +129,12 @@ class Remedies:
     @classmethod
     def of(cls, view: View, context: Context, scopes: Scopes, doubts: Doubts, failures: Failures) -> "Remedies":
         """Prepare for the clusters of a view."""
-        remedies = context.rules.compiled.remedies
+        remedies = context.rules.compiled.of(Remedy)
         by_name = {remedy.id.name: remedy for remedy in remedies}
         return cls(view, context.shared, Index.of(remedies), scopes, doubts, failures, by_name)
 
-    def wish(self, obj: Object) -> Acting:
-        """What is wanted of a cluster that is in service."""
+    def request(self, obj: Object) -> RequestedActions:
+        """What is requested on a cluster that is in service."""
         self.scopes.clock.reset()
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
@@ -141,8 +169,14 @@ class Remedies:
             grounds[name] = ground
         could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
         at_once = frozenset(action for remedy in asked.values() if remedy.immediate for action in remedy.actions)
-        return Acting(
-            frozenset(wanted), grounds, frozenset(could), frozenset(doubtful), at_once, self.scopes.clock.horizon
+        return RequestedActions(
+            obj.id,
+            frozenset(wanted),
+            grounds,
+            frozenset(could),
+            frozenset(doubtful),
+            at_once,
+            self.scopes.clock.horizon,
         )
 
     def _digest(self, remedy: Remedy) -> str:
@@ -208,3 +242,6 @@ class Remedies:
         """Whether a Remedy cannot be read, or may be in a file that cannot."""
         id_ = REMEDY.id(name)
         return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)
+
+
+STAGE = Local("requested actions", stage, foundation=True)

@@ -13,15 +13,25 @@ from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
-from muster.data.kinds import REMEDY
+from muster.data.kinds import CLUSTERS, REMEDY
 from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.budgets.population import in_service
 from muster.rules.context import Context
-from muster.rules.effects.requested import Acting
-from muster.rules.remedies.grounds import GROUNDS, ORIGINS, Ground, Pair, entries, grounds_before, pairs_before
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.population import in_service
+from muster.rules.remedies.grounds import (
+    GROUNDS,
+    ORIGINS,
+    Ground,
+    Pair,
+    RequestedActions,
+    entries,
+    grounds_before,
+    pairs_before,
+)
+from muster.rules.stages import Local
 
 ACTIONS: Path = ("status", "remedyActions")
 
@@ -46,20 +56,20 @@ def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decis
         return
     if not in_service(obj):
         return
-    wish = context.wish(obj.id).actions
-    pairs, asked = set(wish.pairs), bool(wish.pairs)
-    frozen = wish.standing - pairs
-    if frozen and not context.allowance.freezes(view, obj.id):
+    requested = context.told_about(RequestedActions, obj.id) or RequestedActions(obj.id)
+    pairs, asked = set(requested.pairs), bool(requested.pairs)
+    frozen = requested.standing - pairs
+    if frozen and not context.told(Allowance).freezes(view, obj.id):
         frozen = frozenset()
     pairs.update(frozen)
     for action in sorted({action for action, _ in pairs} - set(before)):
-        held = context.allowance.holds(view, obj.id, f"remedy {action}", by_person=action in wish.at_once)
+        held = context.told(Allowance).holds(view, obj.id, f"remedy {action}", by_person=action in requested.at_once)
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    because = _because(pairs, wish, frozen=bool(frozen)) if pairs else _ALL_HELD if asked else _BECAUSE
+    because = _because(pairs, requested, frozen=bool(frozen)) if pairs else _ALL_HELD if asked else _BECAUSE
     actions = sorted({action for action, _ in pairs})
-    yield from _decide(obj, actions, sorted(pairs), {**known, **wish.grounds}, because, wish.horizon)
+    yield from _decide(obj, actions, sorted(pairs), {**known, **requested.grounds}, because, requested.horizon)
 
 
 def _decide(
@@ -77,15 +87,17 @@ def _decide(
         yield Decision(obj.id, GROUNDS, standing, because, horizon)
 
 
-def _because(pairs: Iterable[Pair], wish: Acting, *, frozen: bool) -> Because:
+def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool) -> Because:
     """The Remedies behind the actions, and the conditions that they match; of very many, the first few Remedies. And
     what they wait for, where they do. `frozen`: some stay only because a budget holds."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
-    types = sorted({type_ for name in names if name in wish.grounds for type_ in wish.grounds[name].matches or ()})
+    types = sorted(
+        {type_ for name in names if name in requested.grounds for type_ in requested.grounds[name].matches or ()}
+    )
     inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
-    silent = ", ".join(sorted(wish.doubtful))
+    silent = ", ".join(sorted(requested.doubtful))
     texts = [f"nothing new is known of {silent}, so what stands because of it stays until there is news"]
     texts = [*(texts if silent else ()), *([_FROZEN] if frozen else ())]
     return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), "; ".join(texts))
@@ -93,3 +105,12 @@ def _because(pairs: Iterable[Pair], wish: Acting, *, frozen: bool) -> Because:
 
 def _texts(value: Tree) -> list[str]:
     return sorted({text for text in value if isinstance(text, str)}) if isinstance(value, list) else []
+
+
+STAGE = Local(
+    "remedies",
+    stage,
+    derives=(
+        (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),
+    ),
+)

@@ -15,7 +15,7 @@ from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, P
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, TARGETS
+from muster.data.kinds import ADAPTER_REPORT, CLUSTERS, NODE_POOL, TARGETS
 from muster.data.source import Part
 from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, mapping_at
@@ -39,6 +39,7 @@ from muster.rules.generations import spec_digest
 from muster.rules.incarnations import came_to_be, creations
 from muster.rules.policies.variables import generation_of
 from muster.rules.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
+from muster.rules.stages import STATUS, Local
 from muster.rules.transitions import saying
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
@@ -207,3 +208,14 @@ def _setting(settings: Settings, name: str, default: timedelta) -> timedelta:
     value: Tree = settings.get("reports", name)
     span = try_duration(value)
     return default if span is None else span
+
+
+STAGE = Local(
+    "reports",
+    stage,
+    derives=(
+        ((ADAPTER_REPORT,), (STATUS,)),
+        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
+    ),
+    foundation=True,
+)

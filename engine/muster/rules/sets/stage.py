@@ -24,6 +24,7 @@ from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.policies.facets import Facets
 from muster.rules.policies.selectors import LabelSelector
+from muster.rules.stages import SPEC, STATUS, Local, Wide
 from muster.rules.transitions import as_it_was, saying
 
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
@@ -149,3 +150,9 @@ def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
     exists = obj.spec.get("clusterSet") in sets
     said = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
     return saying(shared, obj.id, "Bound", said, _BINDING, now)
+
+
+MEMBERSHIP = Local("membership", membership, derives=(((MANAGED_CLUSTER,), (("metadata", "labels"),)),))
+
+
+STAGE = Wide("sets", stage, derives=(((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (SPEC, STATUS)),))

@@ -9,6 +9,7 @@ from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.rules.context import Broadcast
 from muster.rules.policies.selectors import LabelSelector
 
 OPERATORS = ("In", "NotIn")
@@ -73,6 +74,13 @@ def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
         zones = cluster.spec.get("zones") or [zone for zone in [cluster.spec.get("zone")] if zone]
         return bool(zones) and set(zones) <= values if wanted else not set(zones) & values
     return (cluster.spec.get(str(entry.get("key"))) in values) is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTaintPolicies(Broadcast):
+    """The ClusterTaintPolicies of a fleet, in the order in which they act."""
+
+    policies: tuple[ClusterTaintPolicy, ...]
 
 
 def taint_policies(fleet: Fleet) -> tuple[ClusterTaintPolicy, ...]:

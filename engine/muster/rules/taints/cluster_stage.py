@@ -2,7 +2,7 @@
 
 A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
 In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
-targets, is edited or goes. Which conditions hold was found out before (`muster.rules.taints.latches`); the policies
+targets, is edited or goes. Which conditions hold was found out before (`muster.rules.taints.requested`); the policies
 act one after the other, removing last, so that the newest wins. The memory of a latch is the derived file: a taint that
 a person deletes there is off.
 
@@ -15,17 +15,18 @@ from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
-from muster.data.kinds import CLUSTER_TAINT_POLICY, TAINT_EFFECTS
+from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, TAINT_EFFECTS
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import EVERYTHING, Allowance
 from muster.rules.context import Context
-from muster.rules.effects.requested import Latching
+from muster.rules.effects.allowance import EVERYTHING, Allowance
+from muster.rules.stages import Local
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy
 from muster.rules.taints.keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
+from muster.rules.taints.requests import RequestedLatch, RequestedLatches
 
 LATCHED: Path = ("status", "muster", "latched")
 _LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions say otherwise")
@@ -37,13 +38,14 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
     def latching(obj: Object) -> Iterator[Decision | Held]:
         # What latched stays on a cluster that is being deleted, as any taint of a policy does: nothing is asked of it.
         cluster = _Cluster.of(view, obj)
-        yield from cluster.act(context.wish(obj.id).latches, context.allowance)
+        requested = context.told_about(RequestedLatches, obj.id)
+        yield from cluster.act(requested.latches if requested else (), context.told(Allowance))
         yield from cluster.decisions(now)
 
     yield from each(view.clusters(), latching)
 
 
-def would_disrupt(view: View, obj: Object, asked: Iterable[Latching]) -> bool:
+def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> bool:
     """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
     cluster = _Cluster.of(view, obj)
     for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
@@ -72,7 +74,7 @@ class _Cluster:
         }
         return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
-    def act(self, asked: Iterable[Latching], allowed: Allowance) -> Iterator[Held]:
+    def act(self, asked: Iterable[RequestedLatch], allowed: Allowance) -> Iterator[Held]:
         """Let the policies act in order, and yield what is held."""
         for one in asked:
             if one.adds:
@@ -139,3 +141,6 @@ class _Cluster:
 
 def _because(policy: str, text: str = "") -> Because:
     return Because(str(id_ := CLUSTER_TAINT_POLICY.id(policy)), (Input(("spec",), id_),), text)
+
+
+STAGE = Local("taint policies", stage, derives=((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),))

@@ -12,16 +12,27 @@ from typing import cast
 
 from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
-from muster.data.kinds import TAINT_POLICY, Kind
-from muster.data.times import format_time
-from muster.data.tree import Tree, mappings_at
+from muster.data.kinds import CLUSTERS, TAINT_POLICY
+from muster.data.tree import Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.budgets.allowance import Allowance
 from muster.rules.context import Context
-from muster.rules.taints.keys import DISRUPTIVE, TaintKey, rule_key, taint_key, taint_text, taints_by_key
+from muster.rules.effects.allowance import Allowance
+from muster.rules.stages import Local
+from muster.rules.taints.keys import (
+    STANDING,
+    TaintKey,
+    present,
+    put_before,
+    rule_key,
+    taint_key,
+    taint_text,
+    taints_by_key,
+    without_key,
+)
 from muster.rules.taints.policy import TaintPolicy
+from muster.rules.taints.requests import RequestedTaints, disrupts
 
 _TAINTS = (Input(("spec", "taints")),)
 _OWN = Because("taints", _TAINTS, "a person's taint; the time is when it appeared")
@@ -37,42 +48,26 @@ _FROZEN = Because(
     "nothing is heard of the cluster, and a budget holds: its taints stay",
 )
 _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
-#: Where it is remembered which policy put a taint there, and a digest of the policy.
-STANDING: Path = ("status", "muster", "taints")
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide the taints of every cluster, as far as budgets allow what is asked for."""
-    uncertain, policies = context.shared.uncertain(TAINT_POLICY), context.rules.compiled.taints
+    uncertain, policies = context.shared.uncertain(TAINT_POLICY), context.rules.compiled.of(TaintPolicy)
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
-        taints, wish = _Taints(view, obj, taints_by_key(obj.kind, view.previous.get(obj.id))), context.wish(obj.id)
-        decisions = [*taints.own(now), *wish.taints.decisions]
-        outcomes = list(taints.within(context.allowance, policies, decisions))
+        taints, requested = (
+            _Taints(view, obj, taints_by_key(obj.kind, view.previous.get(obj.id))),
+            context.told_about(RequestedTaints, obj.id),
+        )
+        decisions = [*taints.own(now), *(requested.decisions if requested else ())]
+        outcomes = list(taints.within(context.told(Allowance), policies, decisions))
         if uncertain:
             outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes
         decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
-        yield from taints.remembered(wish.taints.put, decided)
+        yield from taints.remembered(requested.put if requested else {}, decided)
 
     yield from each(view.clusters(), tainted)
-
-
-def disrupts(decision: Decision) -> bool:
-    """Whether a decision adds, or keeps, a taint that keeps work away."""
-    return decision.value is not None and decision.path[2][1] in DISRUPTIVE
-
-
-def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, Tree]:
-    """Return what the last run remembered of each taint that a policy put there."""
-    return {taint_key(kind, entry): entry for entry in mappings_at(derived, *map(str, STANDING))}
-
-
-def present(known: Tree, value: str, now: datetime) -> Tree:
-    """Return a taint of a value, without its key, as it is `known` from the last run, else as of now."""
-    if known and (known.get("value") or "") == value:
-        return _without_key(known)
-    return {"timeAdded": format_time(now), **({"value": value} if value else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +105,14 @@ class _Taints:
         if going and (self.obj.deleting or allowed.freezes(self.view, self.obj.id)):
             frozen = _GOING if self.obj.deleting else _FROZEN
             for key in going:
-                yield Decision(self.obj.id, ("spec", "taints", key), _without_key(self.before[key]), frozen)
+                yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
 
     def kept(self, decided: set[Path]) -> Iterator[Decision]:
         """While a policy cannot be read, the taints that it may have added stay."""
         for key, taint in self.before.items():
             path = ("spec", "taints", key)
             if path not in decided:
-                yield Decision(self.obj.id, path, _without_key(taint), _KEPT)
+                yield Decision(self.obj.id, path, without_key(taint), _KEPT)
 
     def remembered(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
         """Who put the taints there that stand now: as this run `put` them, or as the last remembered what stays."""
@@ -134,5 +129,4 @@ class _Taints:
             yield Decision(self.obj.id, STANDING, entries, _REMEMBERED)
 
 
-def _without_key(taint: Tree) -> Tree:
-    return {name: value for name, value in taint.items() if name not in ("key", "effect")}
+STAGE = Local("taints", stage, derives=((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),))

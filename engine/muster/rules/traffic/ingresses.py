@@ -4,15 +4,29 @@ A Service's clusters are those of the ResourceBinding that Karmada's scheduler w
 it, else those that the ingress' own reported `status.serviceLocations` names.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from muster.data.finding import Finding
-from muster.data.kinds import RESOURCE_BINDING
+from muster.data.kinds import DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
 from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.view import View
+from muster.rules.remedies.policy import TRAFFIC_CONTROL, Remedy
+
+
+def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding]:
+    """Yield warnings for what Remedies that act at once would leave unserved, where no budget holds a block back."""
+    if any(budget.spec.get("minAvailableBackends") for budget in fleet.policies(DISRUPTION_BUDGET)):
+        return
+    immediate = [remedy for remedy in remedies if remedy.immediate and TRAFFIC_CONTROL in remedy.actions]
+    for ingress in fleet.of(MULTI_CLUSTER_INGRESS) if immediate else ():
+        located = locate(fleet, ingress)
+        blocked = [name for name in located.everywhere if any(remedy.speaks_of(name) for remedy in immediate)]
+        yield from unserved(ingress, located, blocked)
+
 
 LOCATIONS = ("status", "serviceLocations")
 

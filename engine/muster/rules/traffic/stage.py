@@ -15,10 +15,11 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.budgets.allowance import Allowance
 from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance
 from muster.rules.remedies.policy import TRAFFIC_CONTROL
 from muster.rules.remedies.stage import ACTIONS
+from muster.rules.stages import Wide
 from muster.rules.traffic.ingresses import LOCATIONS, Located, locate, unserved
 
 BLOCKED: Path = ("status", "trafficBlockClusters")
@@ -28,7 +29,7 @@ _BECAUSE = Because("traffic", OF_SPEC, "where the clusters are that serve each b
 def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
     yield from each(
-        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.allowance, ingress)
+        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.told(Allowance), ingress)
     )
 
 
@@ -96,3 +97,10 @@ def _list(ingress: Object, path: Path, value: list[Tree], because: Because) -> I
     """An empty list is spelled out only where an input says otherwise."""
     if value or dig(ingress.body, *map(str, path)):
         yield Decision(ingress.id, path, value, because)
+
+
+STAGE = Wide(
+    "traffic",
+    stage,
+    derives=(((MULTI_CLUSTER_INGRESS,), (("status", "serviceLocations"), ("status", "trafficBlockClusters"))),),
+)

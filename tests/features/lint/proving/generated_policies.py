@@ -71,7 +71,7 @@ def policy(random: Random) -> ConditionPolicy | None:
         for number in range(3)
     )
     compiled = check_snapshot(MemorySnapshot({"policies/odd.yaml": _POLICY.format(rules=rules)})).compiled
-    return next((found for found in compiled.conditions if found.id.name == "odd"), None)
+    return next((found for found in compiled.of(ConditionPolicy) if found.id.name == "odd"), None)
 
 
 def _some(random: Random, **fields: Callable[[], Any]) -> dict[str, Any]:

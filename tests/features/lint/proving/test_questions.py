@@ -14,7 +14,11 @@ from muster.features.lint.proving.solver import MOST_STEPS
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
 from muster.fleet.builtin import builtin_objects
-from muster.rules.policies.ruled import Ruled
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.policy import TaintPolicy
 from muster.run.checking import check_snapshot
 from tests.support.holes import with_hole
 
@@ -40,7 +44,10 @@ def proof(name: str, *files: str, most_steps: int = MOST_STEPS) -> Proof:
     """Prove one policy of a fleet that has these files."""
     ruled = fleet(*files)
     compiled = ruled.compiled
-    found = {one.id.name: one for one in (*compiled.conditions, *compiled.taints, *compiled.pulses)}
+    found = {
+        one.id.name: one
+        for one in (*compiled.of(ConditionPolicy), *compiled.of(TaintPolicy), *compiled.of(PulsePolicy))
+    }
     return prove_policy(ruled, found[name], most_steps)
 
 
@@ -98,7 +105,7 @@ def test_a_hole_planted_in_a_built_in_policy_is_found(
     found = with_hole(name, total, hole)
     monkeypatch.setattr(assemble, "builtin_objects", lambda: found)
     ruled = fleet()
-    policies = (*ruled.compiled.conditions, *admission_policies(ruled))
+    policies = (*ruled.compiled.of(ConditionPolicy), *admission_policies(ruled))
     proof = prove_policy(ruled, next(one for one in policies if one.id.name == name))
     assert "MUS607" in {one.code for one in proof.findings}
 
@@ -295,7 +302,7 @@ spec:
   actions: [TrafficControl]
 """
     ruled = fleet(remedy)
-    found = prove_policy(ruled, of_remedy(ruled.compiled.remedies[0]))
+    found = prove_policy(ruled, of_remedy(ruled.compiled.of(Remedy)[0]))
     assert told(found) == [
         ("MUS606", "the expression of decisionMatches[0] of Remedy/r can never decide: it never holds"),
         ("MUS607", "the expression of decisionMatches[1] of Remedy/r can fail"),

@@ -26,7 +26,7 @@ from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.ruled import Ruled
+from muster.rules.policies.in_force import Ruled
 from muster.rules.remedies.policy import STATUSES
 
 #: What is said: nothing at all is said with an empty status.
@@ -65,12 +65,12 @@ def invariant_findings(fleet: Ruled) -> Iterator[Finding]:
     """Yield what is wrong with invariants themselves: expressions, and conditions that no policy decides."""
     for test in fleet.policies(POLICY_TEST):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
-            decided = [policy for policy in fleet.compiled.conditions if policy.type == entry["type"]]
+            decided = [policy for policy in fleet.compiled.of(ConditionPolicy) if policy.type == entry["type"]]
             kinds = {kind for policy in decided for kind in policy.target.kinds}
             meant = {kind for kind in kinds if kind.name in entry.get("kinds", (kind.name,))}
             if not meant:
                 message = f"invariant {entry['name']!r} of {test.id} speaks of {entry['type']}, which no policy decides"
-                hint = did_you_mean(entry["type"], {policy.type for policy in fleet.compiled.conditions})
+                hint = did_you_mean(entry["type"], {policy.type for policy in fleet.compiled.of(ConditionPolicy)})
                 yield finding_at(test, ("spec", "invariants", index, "type"), "MUS601", message, hint)
             for kind in sorted(meant, key=lambda kind: kind.name):
                 compiler = _compiler(test, kind)

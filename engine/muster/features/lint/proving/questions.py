@@ -28,8 +28,11 @@ from muster.fleet.faults import guarded
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.ruled import Ruled
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.policy import TaintPolicy
 
 
 @dataclass(slots=True)
@@ -49,9 +52,13 @@ class Proof:
 def prove(fleet: Ruled, *, any_params: bool = False) -> list[Proof]:
     """Ask everything of all policies in force, the built-in ones among them: with the parameters that the fleet sets,
     or with any that it could set."""
-    remedies = (of_remedy(remedy) for remedy in fleet.compiled.remedies if remedy.expressions)
+    remedies = (of_remedy(remedy) for remedy in fleet.compiled.of(Remedy) if remedy.expressions)
     compiled, admissions = fleet.compiled, admission_policies(fleet)
-    policies = (*compiled.conditions, *compiled.taints, *compiled.pulses, *remedies, *admissions)
+    policies = (
+        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy),
+        *remedies,
+        *admissions,
+    )
     proofs = []
     for policy in sorted(policies, key=lambda one: one.id):
         ask = partial(_alone, fleet, policy, any_params)

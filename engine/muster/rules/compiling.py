@@ -6,23 +6,22 @@ from functools import partial
 from typing import TypeVar
 
 from muster.data.finding import Finding
-from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
-from muster.rules.conditions import messages
-from muster.rules.conditions.policy import CONDITION_POLICIES, in_reading_order
+from muster.rules.conditions import rivals as messages
+from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_reading_order
 from muster.rules.conditions.rivals import without_rivals
-from muster.rules.notifications.policy import NOTIFICATION_POLICIES
+from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy
 from muster.rules.placements.policy import CompiledPlacement, compile_placement
 from muster.rules.policies.environments import Bounds
 from muster.rules.policies.in_force import Compiled
 from muster.rules.policies.policies import P, PolicyKind
-from muster.rules.pulses.policy import PULSE_POLICIES
-from muster.rules.remedies.policy import compile_remedy
-from muster.rules.taints.policy import TAINT_POLICIES
+from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
+from muster.rules.remedies.policy import Remedy, compile_remedy
+from muster.rules.taints.policy import TAINT_POLICIES, TaintPolicy
 
 T = TypeVar("T")
 
@@ -48,24 +47,31 @@ def compile_policies(fleet: Fleet) -> Compiled:
     ordered, circle = in_reading_order(conditions)
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
-    taints, pulses = tuple(policies(TAINT_POLICIES)), tuple(policies(PULSE_POLICIES))
-    notifications = tuple(policies(NOTIFICATION_POLICIES))
-    remedies = tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
-    return Compiled(tuple(ordered), taints, tuple(findings), remedies, pulses=pulses, notifications=notifications)
+    compiled = {
+        ConditionPolicy: tuple(ordered),
+        TaintPolicy: tuple(policies(TAINT_POLICIES)),
+        PulsePolicy: tuple(policies(PULSE_POLICIES)),
+        NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
+        Remedy: _remedies(fleet, findings),
+    }
+    return Compiled(compiled, tuple(findings))
 
 
 def compile_remedies(fleet: Fleet) -> Compiled:
     """Compile the Remedies alone."""
     findings: list[Finding] = []
-    remedies = tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
-    return Compiled((), (), tuple(findings), remedies)
+    return Compiled({Remedy: _remedies(fleet, findings)}, tuple(findings))
 
 
-def compile_placements(fleet: Fleet) -> tuple[dict[ObjectId, CompiledPlacement], list[Finding]]:
+def _remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
+    return tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
+
+
+def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:
     """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
     findings: list[Finding] = []
     compiled = _compiled(fleet.of(PLACEMENT), compile_placement, findings)
-    return {obj.id: placement for obj, placement in compiled}, findings
+    return tuple(placement for _, placement in compiled), findings
 
 
 def _compiled(

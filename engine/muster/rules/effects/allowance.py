@@ -3,7 +3,7 @@
 Which budgets hold at present is decided once, by the stage `budgets` (`muster.rules.budgets.stage`), and stands in the
 Fleet's status; every stage that would cause a new effect asks here:
 
-    context.allowance.holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
+    context.told(Allowance).holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
 
 Conditions are never held: they tell the truth. What stands already is not asked for again, and recovery is free.
 """
@@ -19,9 +19,10 @@ from muster.data.kinds import is_cluster
 from muster.data.times import LAST, format_time, later, try_time
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
-from muster.rules.budgets.approval import Approvals
-from muster.rules.budgets.policy import Budget, labels_of
-from muster.rules.budgets.population import headline, in_service, sound_override
+from muster.rules.context import Broadcast
+from muster.rules.effects.approval import Approvals
+from muster.rules.effects.budget import Budget, labels_of
+from muster.rules.effects.population import headline, in_service, sound_override
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Usage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Broadcast):
     """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes no answer.
 
     `holding`: what holds; nothing while the Fleet's annotation lets all through. `approvals`: what waits for a person.

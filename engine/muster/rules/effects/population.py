@@ -8,7 +8,7 @@ from muster.data.tree import dig, mapping_at
 from muster.fleet.acceptance import is_accepted, is_left_alone
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.budgets.overrides import Override, override_of
+from muster.rules.effects.budget import Override, override_of
 
 #: The name of the Fleet that carries fleet-wide conditions where no repository names one.
 DEFAULT_FLEET = "fleet"

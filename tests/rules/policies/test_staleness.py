@@ -8,7 +8,7 @@ from muster import cel
 from muster.data.kinds import CSR, KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
-from muster.rules.heartbeats.staleness import expiry, reported_conditions
+from muster.rules.policies.staleness import expiry, reported_conditions
 from tests.support.example import NOON
 
 MANAGED = Object(MANAGED_CLUSTER.id("a"), {}, ())

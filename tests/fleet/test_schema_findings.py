@@ -12,9 +12,9 @@ from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
 from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.fleet.violations import validator_of
-from muster.rules.checks.schema_findings import schema_findings
 from tests.schemas.test_values import EXAMPLES, REFUSED, changed, title
 from tests.support.examples import often
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from muster.rules.budgets.overrides import parse_override
+from muster.rules.effects.budget import parse_override
 from tests.support.example import NOON
 
 

@@ -4,19 +4,48 @@ A disruptive effect is a taint that a policy adds, a remedy action, a traffic bl
 cluster.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import DISRUPTION_BUDGET
-from muster.data.times import try_duration
+from muster.data.times import try_duration, try_time
 from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.budgets.overrides import Override, override_of
 from muster.rules.policies.selectors import LabelSelector
+
+ALLOW_DISRUPTION = "muster.dev/allow-disruption"
+FORM = "until <RFC 3339 time>: <reason>"
+_FORM = re.compile(r"\s*until\s+(\S+?):\s+(\S.*?)\s*", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Disruption is allowed before `expiry`, for a reason."""
+
+    expiry: datetime
+    reason: str
+
+    def covers(self, now: datetime) -> bool:
+        """Whether it is in force at an instant."""
+        return now < self.expiry
+
+
+def override_of(obj: Object) -> Override | None:
+    """Return the override that an object's annotation gives; None without one, or where it is malformed."""
+    text = obj.annotations.get(ALLOW_DISRUPTION)
+    return parse_override(text) if isinstance(text, str) else None
+
+
+def parse_override(text: str) -> Override | None:
+    """Read `until <time>: <reason>`; None where the text has another form."""
+    match = _FORM.fullmatch(text)
+    expiry = try_time(match[1]) if match else None
+    return Override(expiry, match[2]) if match and expiry else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.policies.ruled import Ruled
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
 
 
@@ -21,7 +22,7 @@ def ruled(*policies: str) -> Ruled:
 
 def own(fleet: Ruled) -> list[str]:
     """The fleet's own policies in force, in the order in which they are asked."""
-    return [one.id.name for one in fleet.compiled.conditions if one.id not in fleet.builtin]
+    return [one.id.name for one in fleet.compiled.of(ConditionPolicy) if one.id not in fleet.builtin]
 
 
 def codes(fleet: Ruled) -> list[str]:
@@ -53,7 +54,7 @@ def test_a_policy_with_an_error_is_dropped_whole() -> None:
 
 def test_a_broken_replacement_does_not_bring_the_built_in_policy_back() -> None:
     fleet = ruled(policy("cluster-ready", "Ready", ", when: '1'"))
-    assert "cluster-ready" not in {one.id.name for one in fleet.compiled.conditions}
+    assert "cluster-ready" not in {one.id.name for one in fleet.compiled.of(ConditionPolicy)}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_only_a_fleet_s_own_policies_are_doubted() -> None:
 
 
 def test_the_same_file_is_compiled_once() -> None:
-    first, again = (ruled(policy("once")).compiled.conditions for _ in range(2))
+    first, again = (ruled(policy("once")).compiled.of(ConditionPolicy) for _ in range(2))
     assert all(one is other for one, other in zip(first, again, strict=True))
-    changed = ruled(policy("once", spec=", reason: Other")).compiled.conditions
+    changed = ruled(policy("once", spec=", reason: Other")).compiled.of(ConditionPolicy)
     assert [one.id.name for one, other in zip(first, changed, strict=True) if one is not other] == ["once"]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from muster.data.kinds import CONDITION_POLICY, MANAGED_CLUSTER
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
-from muster.rules.conditions.damping import pending
 from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.conditions.stage import pending
 from muster.rules.policies.policies import Target
 from muster.rules.policies.selectors import LabelSelector
 

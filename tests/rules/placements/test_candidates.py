@@ -3,7 +3,7 @@
 import pytest
 
 from muster.data.tree import Tree
-from muster.rules.placements.quantities import approximate
+from muster.rules.placements.candidates import approximate
 
 MOST = float(2**63)
 

@@ -20,10 +20,12 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.view import View
-from muster.rules.budgets.population import fleet_id
+from muster.rules.effects.population import fleet_id
 
 #: How the deletion of a pool's cluster is called among effects; the others' names are those of their stages.
 DELETION: Final = "deletion"
+#: How a held removal of a cluster is called among effects.
+REMOVAL: Final = "removal"
 #: A taint that moves work off its cluster, where that is told from other taints.
 EVICTION: Final = "eviction"
 #: What `heldBy` of a wait begins with, before the topic.

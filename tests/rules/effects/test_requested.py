@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 import pytest
 
 from muster.data.decision import Decision, Held
+from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, CONDITION_POLICY, REMEDY, TAINT_POLICY, kind_of
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.context import Context
-from muster.rules.effects.requested import NOTHING
-from muster.rules.pipeline import STAGES
+from muster.rules.pipeline import STAGES, context_of
 from muster.rules.policies.witness import Witness
+from muster.rules.remedies.grounds import RequestedActions
+from muster.rules.taints.requests import RequestedLatches, RequestedTaints
 from muster.run.evaluate import evaluate_snapshot
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import EXAMPLE, NOON
@@ -31,6 +33,12 @@ spec:
 """
 
 
+def requested(context: Context, id_: ObjectId) -> bool:
+    """Whether any effect is requested on a cluster."""
+    sorts = (RequestedTaints, RequestedLatches, RequestedActions)
+    return any(context.told_about(sort, id_) is not None for sort in sorts)
+
+
 @pytest.mark.parametrize("now", [NOON, LATER], ids=["noon", "a day later"])
 def test_every_expression_is_evaluated_once_about_a_cluster(now: datetime) -> None:
     texts = {str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8") for path in EXAMPLE.rglob("*.yaml")}
@@ -45,7 +53,7 @@ def test_every_expression_is_evaluated_once_about_a_cluster(now: datetime) -> No
 def test_the_stages_after_budgets_add_nothing_that_was_not_asked_for() -> None:
     """Whatever they put on a cluster that nobody wrote was asked for, or stood; what is held was asked for, too."""
     fleet = fleet_of(corpus(), LATER)
-    context, effects = Context.of(fleet, LATER), 0
+    context, effects = context_of(fleet, LATER), 0
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, LATER))
         if stage.name in ("taints", "taint policies", "remedies"):
@@ -54,7 +62,7 @@ def test_the_stages_after_budgets_add_nothing_that_was_not_asked_for() -> None:
                     effects += 1
                     own = isinstance(outcome, Decision) and outcome.because.text.startswith("a person's taint")
                     stood = outcome.object in fleet.previous
-                    assert own or stood or context.wish(outcome.object) is not NOTHING, outcome
+                    assert own or stood or requested(context, outcome.object), outcome
         context = context.after(outcomes)
         fleet = fleet.with_outcomes(one for one in outcomes if isinstance(one, Decision | Held))
     assert effects, "there was something to apply"
@@ -69,13 +77,13 @@ spec: {hubAcceptsClient: true}
 status: {conditions: [{type: ManagedClusterConditionAvailable, status: "False", reason: R, message: ""}]}
 """
     fleet = fleet_of({**corpus(), ("", "leaving.yaml"): going}, LATER)
-    context = Context.of(fleet, LATER)
+    context = context_of(fleet, LATER)
     for stage in STAGES:
         outcomes = list(stage.ask(fleet, context, LATER))
         context = context.after(outcomes)
-        if stage.name == "wishes":
+        if stage.name == "requested actions":
             break
         fleet = fleet.with_outcomes(one for one in outcomes if isinstance(one, Decision))
     (leaving,) = [obj for obj in fleet.clusters() if obj.id.name == "leaving"]
-    assert context.wishes, "of others something is"
-    assert context.wish(leaving.id) is NOTHING
+    assert any(requested(context, obj.id) for obj in fleet.clusters()), "of others something is"
+    assert not requested(context, leaving.id)

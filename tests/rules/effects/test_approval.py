@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from muster.data.tree import Tree, dig
-from muster.rules.budgets.approval import Approvals
+from muster.rules.effects.approval import Approvals
 from muster.run.run import Run
 from tests.rules.pools.playing import Play
 from tests.support.outages import Fleet, disrupted, effects
