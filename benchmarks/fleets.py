@@ -17,7 +17,7 @@ from pathlib import Path
 
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.data.yaml.writing import file_text
+from muster.data.yaml.emitter import file_text
 
 #: The instant at which fleets are reconciled first.
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -19,9 +19,9 @@ from muster.version import __version__
 
 
 class Verb(NamedTuple):
-    """A verb: the module below `muster` with its click command, and what it does."""
+    """A verb: `module:command` below `muster`, the command being called `command` unless named; and what it does."""
 
-    module: str
+    home: str
     summary: str
 
 
@@ -38,16 +38,16 @@ VERBS: dict[str, Verb] = {
     "watch": Verb("features.watch.cli", "Reconcile on every change and whenever time alone changes something."),
     "pulses": Verb("features.pulses.cli", "Show which pulses are due, or follow them."),
     "report": Verb("agents.report_cli", "Report on an object as one of its adapters."),
-    "accept": Verb("features.edits.accept_cli", "Let clusters into the fleet."),
-    "deny": Verb("features.edits.deny_cli", "Put clusters out of the fleet, or keep them out."),
+    "accept": Verb("features.edits.cli:accept", "Let clusters into the fleet."),
+    "deny": Verb("features.edits.cli:deny", "Put clusters out of the fleet, or keep them out."),
     "sign": Verb("features.sign.cli", "Make the certificates of approved requests."),
-    "taint": Verb("features.edits.taint_cli", "Taint clusters by hand."),
-    "waive": Verb("features.edits.waive_cli", "Answer for a finding until a day."),
+    "taint": Verb("features.edits.cli:taint", "Taint clusters by hand."),
+    "waive": Verb("features.edits.cli:waive", "Answer for a finding until a day."),
     "heartbeat": Verb("agents.heartbeat_cli", "Renew a cluster's lease and report how it is."),
     "relay": Verb("agents.relay_cli", "Send what many agents say as one commit."),
     "get": Verb("features.get.cli", "Show the fleet as a table, YAML or JSON."),
-    "claim": Verb("features.edits.claim_cli", "Claim a cluster of a pool, as one commit."),
-    "release": Verb("features.edits.release_cli", "Give a claim's cluster back, as one commit."),
+    "claim": Verb("features.edits.cli:claim", "Claim a cluster of a pool, as one commit."),
+    "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
     "import": Verb("features.importing.cli", "Take over the objects of a live hub from a dump."),
     "export": Verb("features.export.cli", "Print what a load balancer or a live hub needs of the fleet."),
     "detect": Verb("agents.detect_cli", "Probe something in a cluster again and again, and report its condition."),
@@ -76,7 +76,8 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
 
-        command = import_module(f"muster.{VERBS[cmd_name].module}").command
+        module, _, name = VERBS[cmd_name].home.partition(":")
+        command = getattr(import_module(f"muster.{module}"), name or "command")
         assert isinstance(command, click.Command)
         return command
 

@@ -19,8 +19,7 @@ from muster.agents.heartbeat import Heart
 from muster.agents.hub import view
 from muster.agents.hub_copy import HubCopy
 from muster.agents.relay import Relay
-from muster.agents.relay_access import Tokens
-from muster.agents.relay_http import Doors, RelayServer
+from muster.agents.relay_http import Doors, RelayServer, Tokens
 from muster.agents.relayed_ref import Credentials, RelayedRef
 from muster.agents.serving.server import served
 from muster.cli import exits

@@ -11,7 +11,7 @@ from muster.cli import exits
 from muster.cli.instants import instant_of
 from muster.data.times import format_time, parse_time
 from muster.features.watch.watch import Watcher
-from muster.git.lastrun import last_run
+from muster.git.enginecommits import last_run
 from muster.git.repository import open_repository
 from muster.run.state import open_state
 from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster, observed

@@ -16,9 +16,8 @@ from jsonschema import Draft4Validator
 from muster.cli.findings import finding_text, findings_text, tally
 from muster.cli.options import report_option
 from muster.cli.reports import REPORTS
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding, Severity, Waiver
 from muster.data.kinds import MANAGED_CLUSTER
-from muster.data.waiver import Waiver
 from tests.cli.test_markdown import HOSTILE, parsed, shape
 
 ERROR = Finding(

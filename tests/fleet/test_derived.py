@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from muster.data.tree import Tree
 from muster.data.yaml import limits
-from muster.data.yaml.emitter import emit
+from muster.data.yaml.emitter import UnwritableError, emit
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.writing import UnwritableError
 from muster.fleet.derived import derived_text
 from tests.data.yaml.strategies import trees
 from tests.support.examples import often

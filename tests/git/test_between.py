@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.between import speaks_to_runs, touched_between
+from muster.git.history import speaks_to_runs, touched_between
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.data.times import parse_time
-from muster.git.lastrun import LastRun, last_run
+from muster.git.enginecommits import LastRun, last_run
 from muster.git.repository import open_repository, resolve
 from tests.support.git import Repo, new_repository
 

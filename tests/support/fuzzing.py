@@ -20,10 +20,9 @@ from muster.cli.documents import json_text, yaml_stream
 from muster.cli.findings import findings_text
 from muster.data.codes import CODES
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
-from muster.features.export.endpoints import routing
+from muster.features.export.endpoints import load_balancer, routing
 from muster.features.export.exported import exported
-from muster.features.export.load_balancers import load_balancer
-from muster.features.get.document import run_document
+from muster.features.get.render_cli import run_document
 from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import Patience

@@ -11,8 +11,8 @@ from muster.agents.election import Hold
 from muster.data.kinds import LEASE, Kind
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mappings_at
+from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.writing import file_text
 from muster.fleet.leases import LONGEST_SECONDS
 
 

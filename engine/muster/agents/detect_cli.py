@@ -85,8 +85,7 @@ def command(
     and renewals are written. A probe that cannot be made reports nothing: the last report ages.
     """
     from muster.agents.condition_report import Subject
-    from muster.agents.detection import Thresholds
-    from muster.agents.detector import Detector
+    from muster.agents.detector import Detector, Thresholds
     from muster.agents.election import RENEWALS
     from muster.agents.probes import Bounded
 

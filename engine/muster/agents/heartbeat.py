@@ -22,8 +22,8 @@ from muster.agents.hub import View, bounded
 from muster.data.kinds import LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.writing import file_text
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.git.errors import RepositoryError
 from muster.git.rootref import NOTHING, Standing, update

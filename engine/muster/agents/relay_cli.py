@@ -157,9 +157,8 @@ def _server(relay: "Relay", listen: str, doors: "Callable[[HubCopy], Doors]") ->
 def _doors(
     tokens: Path | None, certificate: Path | None, key: Path | None, client_authority: Path | None, hub: "HubCopy"
 ) -> "Doors":
-    from muster.agents.relay_access import Certificates, Tokens
-    from muster.agents.relay_http import Doors
-    from muster.agents.serving.tls import server_context
+    from muster.agents.relay_http import Certificates, Doors, Tokens
+    from muster.agents.serving.server import server_context
     from muster.git.signatures.errors import IdentityError, require_library
 
     context = None

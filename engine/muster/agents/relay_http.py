@@ -7,21 +7,61 @@ for probes, which need no token.
 
 import json
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from muster.agents.hub_copy import HubCopy
 from muster.agents.relay import Relay
-from muster.agents.relay_access import Certificates, Tokens
 from muster.agents.relay_wire import PREFIX, put, requests_of, texts, view_text
 from muster.agents.serving.messages import Request, Response, response
 from muster.agents.serving.server import Server
+from muster.agents.serving.tokens import Reread, is_same
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
 from muster.git.errors import RepositoryError
 from muster.git.outcomes import Moved
+
+
+class Tokens:
+    """Whose a token is, by a file of lines `<cluster> <SHA-256 of the token, in hexadecimal>`. It is read again when it
+    changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._known = Reread(path, _read)
+
+    def is_of(self, cluster: str, token: str) -> bool:
+        """Whether it is that cluster's."""
+        return is_same((self._known() or {}).get(cluster, ""), token)
+
+
+def _read(text: str) -> dict[str, str]:
+    lines = (line.split() for line in text.splitlines())
+    return {words[0]: words[1].lower() for words in lines if len(words) == 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Whose a certificate is that a connection showed, and that its authority signed: it has to stand at the hub, too,
+    where one that was revoked or replaced does not stand any more."""
+
+    hub: HubCopy
+    clock: Callable[[], datetime]
+
+    def is_of(self, cluster: str, shown: bytes) -> bool:
+        """Whether it is that cluster's. `shown` is DER."""
+        from muster.git.signatures.certificate import issued_of
+
+        found = issued_of(ssl.DER_cert_to_PEM_cert(shown).encode())
+        if found is None or found.cluster != cluster:
+            return False
+        standing = ((one.user, one.key) for one in self.hub.issued(cluster))
+        return (found.user, found.key) in standing and found.begin <= self.clock() < found.end
+
 
 #: JSON writes some characters as six.
 _OVERHEAD: Final = 6

@@ -159,7 +159,7 @@ def _refuse_unsound(body: Tree) -> None:
     """A report that the fleet's schema would refuse is not sent: the adapter is there to mend it, the fleet is not."""
     from muster.data.kinds import ADAPTER_REPORT
     from muster.data.source import Layer, Part, SourceFile
-    from muster.data.yaml.writing import UnwritableError, file_text
+    from muster.data.yaml.emitter import UnwritableError, file_text
     from muster.fleet.objects import Object
     from muster.fleet.schema_findings import schema_findings
 

@@ -14,7 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, NODE_POOL
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.data.yaml.writing import file_text
+from muster.data.yaml.emitter import file_text
 from muster.git.errors import RepositoryError
 from muster.git.outcomes import Moved, Rejected
 from muster.git.repository import Repository

@@ -25,7 +25,7 @@ from muster.agents.identity.store import Identity, Store, identity_of
 from muster.data.kinds import CSR
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.data.yaml.writing import file_text
+from muster.data.yaml.emitter import file_text
 from muster.fleet.leases import CLUSTER_NAME
 from muster.git.signatures.errors import IdentityError
 

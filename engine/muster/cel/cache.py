@@ -19,7 +19,7 @@ from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
 from muster.data.finding import Severity
-from muster.data.private import is_ours
+from muster.data.secrets import is_ours
 from muster.data.tree import Tree
 from muster.version import __version__
 

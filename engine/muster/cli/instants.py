@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from muster.data.times import format_duration, format_time
+from muster.git.enginecommits import LastRun, last_run
 from muster.git.errors import RepositoryError
-from muster.git.lastrun import LastRun, last_run
 from muster.git.repository import Repository
 
 #: How far the clocks of two machines may differ.

@@ -1,17 +1,129 @@
 """Findings in the formats that forges and CI read, by the name under which commands offer them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import quote
 
-from muster.cli.annotations import annotations_text
-from muster.cli.codequality import code_quality_text
 from muster.cli.documents import json_text
 from muster.cli.findings import finding_tree
 from muster.cli.junit import findings_junit
 from muster.cli.markdown import findings_markdown
-from muster.cli.sarif import sarif_text
-from muster.data.finding import Finding
+from muster.data.codes import CODES
+from muster.data.finding import Finding, Severity
+from muster.data.printable import printable
+from muster.data.tree import Tree
+from muster.version import __version__
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+#: What SARIF would take for a link, 3.11.6, or for a placeholder, 3.11.5.
+_MEANS: Final = re.compile(r"[\\\[\]]|\{(?=\d)")
+
+
+def sarif_text(findings: Sequence[Finding]) -> str:
+    """Return one run with a result for each finding, and the rules behind them."""
+    codes = sorted({found.code for found in findings})
+    driver = {"name": "muster", "version": __version__, "rules": [_rule(code) for code in codes]}
+    results = [_result(found, codes.index(found.code)) for found in findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(name: str) -> Tree:
+    code = CODES[name]
+    return {
+        "id": name,
+        "shortDescription": {"text": _plain(code.title)},
+        "fullDescription": {"text": _plain(code.explanation)},
+        "defaultConfiguration": {"level": code.severity.value},
+    }
+
+
+def _result(found: Finding, rule: int) -> Tree:
+    text = "\n".join(part for part in (found.message, found.example, found.hint) if part)
+    result: dict[str, Tree] = {
+        "ruleId": found.code,
+        "ruleIndex": rule,
+        "level": found.severity.value,
+        "message": {"text": _plain(text)},
+        "partialFingerprints": {"muster/v1": found.fingerprint},
+    }
+    if found.waiver is not None:
+        # In a file beside the code, not in it: 3.35.2.
+        suppression = {"kind": "external", "status": "accepted", "justification": _plain(str(found.waiver))}
+        result["suppressions"] = [suppression]
+    location: dict[str, Tree] = {}
+    if found.file:
+        location["physicalLocation"] = {"artifactLocation": {"uri": quote(found.file, errors="surrogatepass")}}
+        if found.line:
+            region = {"startLine": found.line} | ({"startColumn": found.column} if found.column else {})
+            location["physicalLocation"]["region"] = region
+    if found.object:
+        location["logicalLocations"] = [{"fullyQualifiedName": printable(str(found.object))}]
+    return {**result, "locations": [location]} if location else result
+
+
+def _plain(text: str) -> str:
+    lines = "\n".join(map(printable, text.split("\n")))
+    return _MEANS.sub(lambda found: "{{" if found[0] == "{" else f"\\{found[0]}", lines)
+
+
+_SEVERITIES: Final[Mapping[Severity, str]] = MappingProxyType(
+    {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
+)
+#: Each issue has to be of some file: what is about the fleet as a whole is of its settings.
+_FLEET: Final = "fleet.yaml"
+
+
+def code_quality_text(findings: Sequence[Finding]) -> str:
+    """Return one issue for each finding that nobody has waived."""
+    return json_text(list(_issues(findings)))
+
+
+def _issues(findings: Sequence[Finding]) -> Iterator[Tree]:
+    seen: Counter[str] = Counter()
+    for found in findings:
+        if found.waiver is not None:
+            continue  # nothing says so in this format, and what is in it counts
+        same = found.fingerprint
+        seen[same] += 1
+        yield {
+            "description": printable(f"{found.code}: {found.message}"),
+            "check_name": found.code,
+            "fingerprint": hashlib.sha256(f"{same} {seen[same]}".encode()).hexdigest(),
+            "severity": _SEVERITIES[found.severity],
+            "location": {"path": printable(found.file or _FLEET), "lines": {"begin": found.line or 1}},
+        }
+
+
+_COMMANDS: Final[Mapping[Severity, str]] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+)
+
+
+def annotations_text(findings: Sequence[Finding]) -> str:
+    """Return one line for each finding, the worst first: only ten of a sort are shown."""
+    shown = (found for found in findings if not found.silenced)
+    return "".join(f"{_annotation(found)}\n" for found in sorted(shown, key=lambda found: found.severity.rank))
+
+
+def _annotation(found: Finding) -> str:
+    place = {"file": found.file, "line": found.line, "col": found.column}
+    named = {**{name: str(value) for name, value in place.items() if value}, "title": found.code}
+    properties = ",".join(f"{name}={_data(value, ':,')}" for name, value in named.items())
+    lines = [found.message, *found.example.splitlines(), *([f"hint: {found.hint}"] if found.hint else [])]
+    if found.waiver is not None:
+        lines.append(str(found.waiver))
+    severity = Severity.NOTE if found.waiver is not None else found.severity
+    return f"::{_COMMANDS[severity]} {properties}::{'%0A'.join(map(_data, lines))}"
+
+
+def _data(text: str, further: str = "") -> str:
+    """Escape what would end the command, or begin another property."""
+    return "".join(f"%{ord(char):02X}" if char in f"%{further}" else char for char in printable(text))
 
 
 def _json(findings: Sequence[Finding]) -> str:

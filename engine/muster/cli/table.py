@@ -7,11 +7,34 @@ short, then columns go, the least needed first, and what is still too wide is cu
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from muster.data.printable import printable
+
+#: Lines no longer than that are read with ease, however wide the terminal is.
+_WIDEST = 100
+
+
+def told(text: str, first: str = "", others: str = "") -> list[str]:
+    """Return a text as lines; what stands before the first of them, and before the others."""
+    return wrapped(text, first, others) if sys.stdout.isatty() else [first + text]
+
+
+def wrapped(text: str, first: str = "", others: str = "") -> list[str]:
+    """Return a text as lines that are no wider than the terminal."""
+    return textwrap.wrap(
+        text, line_width(), initial_indent=first, subsequent_indent=others, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def line_width() -> int:
+    """How wide lines of words are."""
+    return min(terminal_width(), _WIDEST)
+
 
 _GAP: Final = 3
 _NARROW_GAP: Final = 2

@@ -8,7 +8,25 @@ from typing import Final
 
 from muster.data.ids import ObjectId
 from muster.data.source import Place
-from muster.data.waiver import Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """What the Waiver of a name says: findings of a code, about an object or a file, told from others by `digests`;
+    why, who answers for it, and the first day (`2026-03-01`, UTC) on which they count again."""
+
+    name: str
+    code: str
+    about: str
+    digests: tuple[str, ...]
+    reason: str
+    owner: str
+    until: str
+
+    def __str__(self) -> str:
+        """Return `waived until 2026-03-01 by sre@example.com: the vendor mends it`."""
+        return f"waived until {self.until} by {self.owner}: {self.reason}"
+
 
 #: Where a message names a line of a file.
 _LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")

@@ -4,8 +4,16 @@ Messages, reports of faults and commits are read by more people than may know a 
 (git quotes the remote's URL, with the token in it) goes through `without_secrets` before anybody sees it.
 """
 
+import os
 import re
+import stat
 from collections.abc import Mapping
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else can write into it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
 
 _USERINFO = re.compile(r"(?<=://)[^/\s'\"<>]*@")
 _TRUSTED = re.compile(r"^MUSTER_SINK_|TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE_KEY|API_?KEY", re.IGNORECASE)

@@ -131,7 +131,7 @@ def _keys_first(element: Tree, fields: tuple[str, ...]) -> Tree:
 
 def derived_text(body: Tree) -> str:
     """Return the file's text. UnwritableError where the next run could not read it."""
-    from muster.data.yaml.writing import file_text  # what only checks writes nothing
+    from muster.data.yaml.emitter import file_text  # what only checks writes nothing
 
     return file_text(body, header=HEADER)
 

@@ -3,16 +3,52 @@
 A setting that is not of its form counts as not set; that the Fleet has an error then is told by its evaluation.
 """
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
 from muster.data.agentref import FROM, Mandate, remote_of
+from muster.data.kinds import FLEET
+from muster.data.locations import FLEET_FILE, FOLDER
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
-from muster.data.tree import Tree, mapping_at, mappings_at
-from muster.git.fleetspec import fleet_spec
-from muster.git.repository import Repository
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.loader import load_documents
+from muster.git.errors import LostObjectError, TooLargeError, UnreadableError
+from muster.git.objects import Objects
+from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.repository import Repository, blob_at
+
+_RECORD: Final = ("status", "muster", "settings")
+
+
+def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
+    """Return the Fleet's spec. LostObjectError where the repository has lost a file that may hold it."""
+    said = blob_at(repository, revision, FLEET_FILE)  # which is kept, and has been asked for the branch of derived/
+    for fleet in _fleets([said] if said is not None and len(said) <= MAX_BLOB_BYTES else []):
+        return mapping_at(fleet, "spec")
+    listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
+    paths = [os.fsdecode(path) for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
+    with closing(Objects(repository.git)) as objects:
+        answers = list(objects.read([f"{revision}:{path}" for path in paths]))
+    for path, answer in zip(paths, answers, strict=True):
+        if isinstance(answer, TooLargeError):
+            continue
+        if isinstance(answer, UnreadableError):
+            raise LostObjectError(path, str(answer))
+        for fleet in _fleets([answer.content]):
+            return mapping_at(fleet, *_RECORD)
+    return {}
+
+
+def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:
+    for content in contents:
+        for document in load_documents(content, FLEET_FILE).documents:
+            if dig(document.body, "kind") == FLEET.name and dig(document.body, "apiVersion") == FLEET.api_version:
+                yield document.body
+
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _NOBODY: Final = Mandate()

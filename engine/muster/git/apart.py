@@ -16,7 +16,19 @@ from muster.data.locations import FLEET_FILE, FOLDER
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
 from muster.git.config import remotes
+from muster.git.push import LIMIT_SECONDS, fetch_ref, remote_tip
 from muster.git.repository import Repository, blob_at, is_ancestor, ref_tip
+
+
+def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
+    """Fetch a branch from the first remote that has it, if any. RepositoryError where a remote does not answer: what it
+    has would look as if it were nowhere."""
+    for remote in remotes(repository):
+        ref = f"refs/heads/{branch}"
+        if remote_tip(repository, remote=remote, ref=ref, limit_seconds=limit_seconds):
+            fetch_ref(repository, remote=remote, ref=ref, limit_seconds=limit_seconds)
+            return
+
 
 #: How a joined commit says what it is; its identity and date are as much a part of its id.
 _SUBJECT: Final = "People's files, and what is derived of them"

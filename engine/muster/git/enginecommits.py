@@ -14,20 +14,57 @@ does not count.
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple
 
 from muster.data.locations import FOLDER
 from muster.data.times import try_time
 from muster.data.tree import dig
+from muster.git.agentsettings import fleet_spec
 from muster.git.errors import RepositoryError, UnreadableError
-from muster.git.fleetspec import fleet_spec
 from muster.git.objects import GitObject, Objects
 from muster.git.process import words_of
-from muster.git.repository import LOG, Repository, has_derived
+from muster.git.repository import LOG, Repository, has_derived, lines_at
 from muster.git.signatures.errors import IdentityError, require_library
 from muster.git.trees import raw_entries
+
+_TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """`instant` is the `now` of the last run; `commit` the commit that says so, empty where only derived files do."""
+
+    instant: datetime
+    commit: str = ""
+
+
+def last_run(repository: Repository, commit: str) -> LastRun | None:
+    """Return the last run in a commit's history; None where nothing has been derived yet."""
+    if not has_derived(repository, commit):
+        return None
+    with closing(EngineCommits(repository, commit)) as engine:
+        last = engine.last()
+        if last is None:
+            return _latest_transition(repository, commit)
+        last = engine.turned_back(last) or last
+    return LastRun(last.now, last.commit)
+
+
+def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
+    """Return the instants of the last runs in a commit's history that changed anything, the newest first."""
+    with closing(EngineCommits(repository, commit)) as engine:
+        return [run.now for run in islice(engine.runs(), most)]
+
+
+def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
+    said = lines_at(repository, "lastTransitionTime: ", commit, "derived")
+    instants = [instant for text in _TRANSITION.findall(said) if (instant := try_time(text.decode()))]
+    return LastRun(max(instants).replace(microsecond=0)) if instants else None
+
 
 #: The instant of a run; the commit that it evaluated; the commit at which every file was whole.
 NOW: Final = "Muster-Now"

@@ -17,12 +17,12 @@ from typing import Final
 
 from muster.data.snapshot import Allowance
 from muster.data.source import SourceFile
-from muster.git.changes import changed_paths
+from muster.git.changes import PathChange, changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import Entry, choose, kept_file
 from muster.git.errors import RepositoryError
 from muster.git.objects import Objects
-from muster.git.paths import is_data
+from muster.git.paths import decode, is_data
 from muster.git.repository import LOG, Repository, has_commit, has_derived, is_ancestor, ref_tip
 from muster.git.trees import list_tree
 from muster.git.versions import Versions
@@ -159,3 +159,25 @@ class History:
 
 def _is_peoples(path: str) -> bool:
     return is_data(path.encode("utf-8", "surrogateescape")) and not path.startswith(f"{_DERIVED}/")
+
+
+#: A merge is what it changes of all of its sides: what these brought, their own commits say.
+_NAMES: Final = ("-c", "-z", "--no-renames", "--name-only", "--format=")
+
+
+def touched_between(repository: Repository, old: str, new: str) -> Iterator[PathChange]:
+    """Yield what differs between a commit and a later one, and the paths that were changed and changed back."""
+    found = changed_paths(repository, old, new)
+    yield from found
+    known = {change.path for change in found}
+    listing = repository.git.output(*LOG, *_NAMES, f"{old}..{new}", "--")
+    names = {decode(name.removeprefix(b"\n"))[0] for name in listing.split(b"\0")}
+    yield from (PathChange(name, None, None) for name in sorted(names - known - {""}))
+
+
+def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
+    """Whether any commit after `old`, up to `new`, has a line that looks like a trailer by which people speak to runs.
+
+    What runs say themselves changes derived/, or is the last run's instant."""
+    asked = ("--max-count=1", "--extended-regexp", f"--grep=^{ALLOWED}:", "--format=%H", f"{old}..{new}", "--")
+    return bool(repository.git.output(*LOG, *asked).strip())

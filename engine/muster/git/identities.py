@@ -29,8 +29,8 @@ from muster.data.snapshot import Identity
 from muster.data.times import format_time
 from muster.data.tree import dig
 from muster.git.agents import AgentRef
+from muster.git.agentsettings import fleet_spec
 from muster.git.errors import RepositoryError, UnreadableError
-from muster.git.fleetspec import fleet_spec
 from muster.git.objects import Objects
 from muster.git.relayed import agents_commits
 from muster.git.repository import Repository, lines_at, refs_below

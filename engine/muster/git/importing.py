@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from muster.git.config import identity, signs_commits
-from muster.git.dotgit import is_dotgit
 from muster.git.errors import explain
+from muster.git.paths import is_dotgit
 from muster.git.repository import Repository
 
 Files = Mapping[str, str | bytes | None]

@@ -7,10 +7,27 @@ from typing import TYPE_CHECKING, Final
 
 from muster.data.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES
 from muster.data.yaml import limits
-from muster.git.dotgit import is_dotgit
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+#: Code points that HFS+ ignores in names.
+_IGNORED: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+#: NTFS ignores dots and spaces at the end, knows it as `git~1`, too, begins a stream with `:`, and separates with `\`.
+_NTFS: Final = re.compile(rb"(?:\A|\\)(?:\.git|git~1)[. ]*(?:\Z|[\\:])", re.IGNORECASE)
+
+
+def is_dotgit(name: bytes) -> bool:
+    """Return True if the name of a file or folder means `.git` on some file system."""
+    if _NTFS.search(name):
+        return True
+    if name.isascii():
+        return False
+    try:
+        return _IGNORED.sub("", name.decode()).lower() == ".git"
+    except UnicodeDecodeError:
+        return False
+
 
 IGNORE_FILE: Final = ".musterignore"
 MAX_BLOB_BYTES: Final = limits.FILE

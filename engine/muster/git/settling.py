@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from muster.git.changes import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
 from muster.git.errors import UnreadableError
 from muster.git.lentindex import LentIndex
 from muster.git.process import Git
 from muster.git.stored import Stored
-from muster.git.treechanges import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
 
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"

@@ -6,7 +6,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.locations import derived_path
 from muster.data.tree import Tree, is_same
-from muster.data.yaml.writing import UnwritableError
+from muster.data.yaml.emitter import UnwritableError
 from muster.fleet import faults
 from muster.fleet.derived import content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet

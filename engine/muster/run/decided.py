@@ -1,14 +1,14 @@
 """A part of a fleet, decided, and whether it does: whether nobody else sees anything new of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC
-from typing import Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
-from muster.data.decision import Held
+from muster.data.decision import OF_ITSELF, Because, Held, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, CLUSTERS, Kind, is_cluster
+from muster.data.kinds import ALL, CLUSTERS, FLEET, Kind, is_cluster
 from muster.data.snapshot import Snapshot
 from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
@@ -27,10 +27,27 @@ from muster.run.overlay import Overlay
 from muster.run.part import Part, Reach
 from muster.run.progress import Step, doing
 from muster.run.question import LeasesMoved, Question, WholeNeeded
-from muster.run.rest import rest_wakes
 from muster.run.run import Run
 from muster.run.settle import settle_by
 from muster.run.settled import Files
+
+if TYPE_CHECKING:
+    from muster.run.state import State
+
+_BECAUSE: Final = Because("state", OF_ITSELF, "what stands is looked at again then")
+_NOBODY: Final = FLEET.id("")
+
+
+def rest_wakes(state: "State", but: Collection[int]) -> tuple[Wake, ...]:
+    """When any neighbourhood but these is due, and when one is of which not only a pulse is."""
+    due, settled = state.next_due(but)
+    return (*_wakes(due, pulse=True), *_wakes(settled, pulse=False))
+
+
+def _wakes(second: int | None, *, pulse: bool) -> Iterator[Wake]:
+    if second is not None:
+        yield Wake(_NOBODY, _BECAUSE, datetime.fromtimestamp(second, UTC), pulse)
+
 
 #: What is read of what the last run derived of a cluster that stands: that it did.
 _KNOWN: Final[Tree] = {}

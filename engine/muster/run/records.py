@@ -8,11 +8,10 @@ from functools import lru_cache
 from typing import Final
 
 from muster.data.decision import Because, Decision, Failed, Held, Input, Path, Wait
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding, Severity, Waiver
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, try_time
 from muster.data.tree import At, Tree, read_json
-from muster.data.waiver import Waiver
 
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 

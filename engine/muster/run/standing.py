@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from muster.data.locations import FOLDER
 from muster.data.tree import dig
 from muster.fleet.faults import fell_back
-from muster.git.between import speaks_to_runs, touched_between
 from muster.git.errors import RepositoryError
+from muster.git.history import speaks_to_runs, touched_between
 from muster.git.repository import is_ancestor
 from muster.run.decided import DecidedPart
 from muster.run.homes import Kept, read_summaries

@@ -9,23 +9,85 @@ byte for byte: that holds this together, and it is tested.
 """
 
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from muster.data.kinds import ALL
+from muster.data.source import SourceFile
 from muster.data.tree import Tree
+from muster.fleet.assemble import assemble
+from muster.fleet.beyond import Beyond
 from muster.fleet.faults import fell_back
+from muster.fleet.shared import OF_CLUSTERS
 from muster.git.errors import RepositoryError
+from muster.git.snapshot import CommitSnapshot
+from muster.rules.checks.validate import validate
+from muster.rules.concern import ConcernsAll, concerned
+from muster.run.answer import require_record
 from muster.run.collector import without_collection
+from muster.run.homes import kind_name, read_summaries
+from muster.run.overlay import Overlay
 from muster.run.progress import Step, doing
-from muster.run.question import PoliciesEdited, Question, WholeNeeded, touched
+from muster.run.question import PoliciesEdited, Question, Touched, WholeNeeded, touched
 from muster.run.records import get_findings, get_held
 from muster.run.state import State
 
 if TYPE_CHECKING:
     from muster.run.answer import Answer
     from muster.run.workers import Workers
+
+
+class WorkerLost(Exception):  # noqa: N818 - what a finding says of it
+    """Whoever decided what is in a file died of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(Overlay):
+    """A snapshot without the contents of some files, which are given by their `labels`."""
+
+    labels: frozenset[str] = frozenset()
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield all files; those cannot be read."""
+        for file in self.below.files():
+            yield file._replace(read=_refuse) if file.label in self.labels else file
+
+
+def _refuse() -> bytes:
+    raise WorkerLost
+
+
+def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
+    """Return the neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded where that
+    is not to be told."""
+    paths = {file.path for file in state.context()} | touched.unknown
+    with CommitSnapshot(question.repository, facts["commit"], only=paths) as then:
+        before = validate(assemble(then))
+    with question.snapshot(paths, ()) as now:
+        after = validate(assemble(now))
+    for one in (before, after):
+        require_record(one, ())
+    if before.settings.spec != after.settings.spec:
+        raise WholeNeeded("the Fleet's settings changed")
+    known = state.summaries(state.whole(), read_summaries)
+    summaries = known.values()
+    objects = {obj.id: obj for summary in summaries for obj in summary.objects}
+    decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
+    standing = replace(after, objects={**objects, **after.objects}, decided=decided)
+    totals = facts["totals"]
+    counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
+    standing = replace(standing, beyond=Beyond(counts=counts))
+    instant = question.now.astimezone(UTC).replace(microsecond=0)
+    try:
+        found = concerned(standing, before, after, instant, OF_CLUSTERS)
+    except ConcernsAll as error:
+        raise WholeNeeded(str(error)) from None
+    names = {
+        name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
+    }
+    return frozenset(state.of_names(names) | state.failing())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +135,6 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
     """Decide from nothing."""
     from muster.run.answer import of_whole
     from muster.run.settle import settle
-    from muster.run.unread import Unread
 
     unread = frozenset[str]()
     if workers is not None:
@@ -125,8 +186,6 @@ def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
         try:
             done = part.answer()
         except PoliciesEdited:
-            from muster.run.edited import homes_concerned
-
             chosen, reach, edited = chosen | homes_concerned(question, state, facts, moved), Reach.WIDE, True
             continue
         if done is not None:
@@ -141,8 +200,8 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
     from muster.fleet.settings import Settings
     from muster.rules.policies.in_force import Ruled
     from muster.run.answer import Answer
+    from muster.run.decided import rest_wakes
     from muster.run.homes import Kept
-    from muster.run.rest import rest_wakes
     from muster.run.run import Run
     from muster.run.settled import Settled
 

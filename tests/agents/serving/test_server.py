@@ -15,8 +15,7 @@ import pytest
 
 from muster.agents.serving import connection
 from muster.agents.serving.messages import Request, Response, response
-from muster.agents.serving.server import AddressError, Server, _origin, address_of, served
-from muster.agents.serving.tls import server_context
+from muster.agents.serving.server import AddressError, Server, _origin, address_of, served, server_context
 from tests.support.authority import server_certificate
 from tests.support.flooding import flood
 from tests.support.patience import wait_until

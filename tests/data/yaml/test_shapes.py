@@ -7,11 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.data.tree import Tree
-from muster.data.yaml.emitter import emit
+from muster.data.yaml.emitter import emit, file_text
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.problem import Loaded
 from muster.data.yaml.shapes import Shapes
-from muster.data.yaml.writing import file_text
 from tests.data.yaml.strategies import TRICKY, mappings
 from tests.data.yaml.test_fuzz import PIECES
 from tests.support.examples import often

@@ -4,8 +4,8 @@ import pytest
 
 from muster.data.tree import Tree
 from muster.data.yaml import limits
+from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.writing import UnwritableError, file_text
 
 
 def again(text: str) -> Tree:

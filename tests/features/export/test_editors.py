@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import muster as package
-from tests.features.edits.test_claim_cli import NOW, POOL
+from tests.features.edits.test_cli import NOW, POOL
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Repo, git_environ

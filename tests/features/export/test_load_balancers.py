@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.features.export.load_balancers import load_balancer, load_balancers
+from muster.features.export.endpoints import load_balancer, load_balancers
 from muster.features.export.nginx import render
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.features.forecast.forecast import Beating, forecast
-from muster.features.forecast.moment import Moment
+from muster.features.forecast.forecast import Beating, Moment, forecast
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.git.hearing import here
 from muster.git.repository import open_repository

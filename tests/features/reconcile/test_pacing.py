@@ -10,7 +10,7 @@ from muster.cli import exits
 from muster.data.times import format_time, parse_time
 from muster.features.reconcile.reconcile import Reconciled, reconcile
 from muster.features.watch.watch import Watcher
-from muster.git.lastrun import last_runs
+from muster.git.enginecommits import last_runs
 from muster.git.repository import open_repository
 from muster.run.evaluate import evaluate
 from muster.run.state import State, open_state

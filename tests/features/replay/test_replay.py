@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from muster.features.reconcile.reconcile import reconcile
-from muster.features.replay.replay import replay
-from muster.features.replay.replayed import Replayed
+from muster.features.replay.replay import Replayed, replay
 from muster.git.repository import Repository, open_repository
 from muster.git.retry import patient
 from tests.support.example import NOON

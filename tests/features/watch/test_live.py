@@ -14,8 +14,7 @@ from threading import Thread
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from muster.agents.serving.server import served
-from muster.agents.serving.tls import server_context
+from muster.agents.serving.server import served, server_context
 from muster.agents.serving.tokens import Reread
 from muster.data.tree import Tree
 from muster.features.metrics.metering import Meter

@@ -17,12 +17,27 @@ from functools import partial
 from heapq import nsmallest
 from ipaddress import IPv6Address, ip_network
 from itertools import count
+from pathlib import Path
 from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
 from threading import Thread
 from typing import Any, Final, TypeVar
 
 from muster.agents.serving.connection import HEAD_BYTES, HEAD_SECONDS, Connection, in_thread
 from muster.agents.serving.messages import Request, Response
+
+
+def server_context(certificate: Path, key: Path, client_authority: Path | None, *, optional: bool) -> ssl.SSLContext:
+    """With a `client_authority` clients show certificates that it signed; `optional`: or none.
+
+    OSError, of which ssl.SSLError is one, for files that cannot be used.
+    """
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    if client_authority is not None:
+        context.load_verify_locations(client_authority)
+        context.verify_mode = ssl.CERT_OPTIONAL if optional else ssl.CERT_REQUIRED
+    return context
+
 
 #: So many connections at one time, if there are descriptors for twice as many: git and files need the others.
 _MOST: Final = 2048

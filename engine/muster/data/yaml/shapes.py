@@ -20,10 +20,9 @@ from typing import Final, NamedTuple
 from muster.data.tree import Tree
 from muster.data.yaml import source
 from muster.data.yaml.core import NUMERIC, WORDS, NumberError, number
-from muster.data.yaml.emitter import emit, inline
+from muster.data.yaml.emitter import emit, file_text, inline
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.problem import Document, Loaded
-from muster.data.yaml.writing import file_text
 
 #: A value that takes the rest of its line: plain, as far as one set of characters can say, or in quotes and without
 #: escapes. Nested repetitions would take three times as long.

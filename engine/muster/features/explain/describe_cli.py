@@ -31,8 +31,7 @@ def command(target: str, names: Sequence[str], source: options.Source, output: s
 
     -o yaml prints the whole object; beside each field that was decided stands the rule that did it.
     """
-    from muster.features.explain.described import described
-    from muster.features.explain.description import description
+    from muster.features.explain.description import described, description
 
     if names and "/" in target:
         raise click.UsageError(f"{target} names an object already.")

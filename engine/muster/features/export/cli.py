@@ -37,8 +37,7 @@ def endpoints(ingress: str | None, source: options.Source, format_: str, listen:
     """
     from muster.data.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
     from muster.data.names import did_you_mean
-    from muster.features.export.endpoints import routing
-    from muster.features.export.load_balancers import load_balancer, load_balancers
+    from muster.features.export.endpoints import load_balancer, load_balancers, routing
 
     if format_ not in load_balancers():
         hint = did_you_mean(format_, load_balancers())

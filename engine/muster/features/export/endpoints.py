@@ -8,9 +8,11 @@ This is what a load balancer is told (seed 003: it must drop the backends of the
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Final, Literal, TypeAlias
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ENDPOINT_SLICE
@@ -188,3 +190,25 @@ def _host(text: str) -> str:
     if address.version == 4:
         return str(address)
     return "" if "%" in text else f"[{address}]"
+
+
+#: Returns the configuration for these routes, listening on the port.
+LoadBalancer: TypeAlias = Callable[[Routing, int], str]
+
+GROUP: Final = "muster.load_balancers"
+_BUILT_IN: Final[Mapping[str, str]] = {"nginx": "muster.features.export.nginx:render"}
+
+
+def load_balancers() -> list[str]:
+    """Return the names of all, sorted."""
+    return sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
+
+
+def load_balancer(name: str) -> LoadBalancer:
+    """Return the one of that name; KeyError where there is none. An installed one goes before a built-in one."""
+    for point in entry_points(group=GROUP, name=name):
+        found: LoadBalancer = point.load()
+        return found
+    module, _, function = _BUILT_IN[name].partition(":")
+    built_in: Any = getattr(import_module(module), function)
+    return built_in  # type: ignore[no-any-return]

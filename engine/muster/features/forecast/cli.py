@@ -43,8 +43,7 @@ def command(
 
     from muster.cli.documents import json_text
     from muster.cli.listening import READER
-    from muster.features.forecast.forecast import Beating, forecast
-    from muster.features.forecast.text import moment_document, moment_text
+    from muster.features.forecast.forecast import Beating, forecast, moment_document, moment_text
 
     with working("reading the fleet"):
         reading = reading_of(repo, rev, worktree=False, ears=replace(READER, ask=not offline))

@@ -9,14 +9,36 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from muster.data.decision import Held
+from muster.cli.documents import change_document, held_document, object_document
+from muster.data.decision import Held, Pulse
 from muster.data.ids import ObjectId
-from muster.features.forecast.moment import Moment
+from muster.data.printable import printable
+from muster.data.times import format_duration, format_time
+from muster.data.tree import Tree
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Beat, Supposition, beats, renewals
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.git.snapshot import CommitSnapshot
+from muster.run.change import Change
+from muster.run.changes import summary
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What happens at an instant: transitions, effects that a budget begins to hold and those that it lets go, and
+    pulses that are due."""
+
+    at: datetime
+    changes: tuple[Change, ...]
+    held: tuple[Held, ...]
+    released: tuple[tuple[ObjectId, str], ...]
+    pulses: tuple[Pulse, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything does."""
+        return bool(self.changes or self.held or self.released or self.pulses)
+
 
 _SECOND: Final = timedelta(seconds=1)
 
@@ -72,3 +94,52 @@ def forecast(
         at = max(horizon, at + _SECOND)
         if at > until:
             return
+
+
+def moment_text(moment: Moment, now: datetime) -> str:
+    """Return an instant as a line of its own, and below it what happens then."""
+    return "\n".join(map(printable, _lines(moment, now))) + "\n"
+
+
+def _lines(moment: Moment, now: datetime) -> Iterator[str]:
+    when = f"in {format_duration(moment.at - now)}" if moment.at > now else "now"
+    yield f"{format_time(moment.at)}  {when}  {_summary(moment)}"
+    yield from (f"  {line}" for line in _details(moment))
+
+
+def _summary(moment: Moment) -> str:
+    told = [summary(moment.changes)] if moment.changes else []
+    if moment.held:
+        told.append(f"{len(moment.held)} held")
+    if moment.released:
+        told.append(f"{len(moment.released)} held no longer")
+    if moment.pulses:
+        told.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
+    return ", ".join(told)
+
+
+def _details(moment: Moment) -> Iterator[str]:
+    yield from map(str, moment.changes)
+    yield from (f"{held.object}: {held.effect} held: {held.reason}" for held in moment.held)
+    yield from (f"{id_}: {effect} is held no longer" for id_, effect in moment.released)
+    yield from (f"{pulse.object}: pulse {pulse.policy}: {pulse.reason}" for pulse in moment.pulses)
+
+
+def moment_row(moment: Moment, most: int) -> Tree:
+    """Return an instant for the page, with so many lines of what happens at the most, and how many there are."""
+    lines = list(_details(moment))
+    return {"at": format_time(moment.at), "what": _summary(moment), "lines": lines[:most], "count": len(lines)}
+
+
+def moment_document(moment: Moment) -> Tree:
+    """Return an instant as data."""
+    return {
+        "at": format_time(moment.at),
+        "summary": summary(moment.changes),
+        "changes": [change_document(change) for change in moment.changes],
+        "held": [held_document(held) for held in moment.held],
+        "released": [{"object": object_document(id_), "effect": effect} for id_, effect in moment.released],
+        "pulses": [
+            {"object": object_document(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses
+        ],
+    }

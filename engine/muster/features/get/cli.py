@@ -42,8 +42,8 @@ def command(
 
     With -w what changes is printed as commits come to the branch, agents speak, and time alone changes something.
     """
-    from muster.features.get.held import held_lines
     from muster.features.get.jsonpath.template import BadTemplate
+    from muster.features.get.listing import held_lines
 
     if namespace and all_namespaces:
         raise click.UsageError("-n names one namespace, -A all of them.")

@@ -1,7 +1,7 @@
 """Objects as `kubectl get` prints them: tables, names, documents, or what a template says of them."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -9,9 +9,20 @@ from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
 from muster.cli.table import Growing, Heading, print_table
 from muster.data.kinds import BY_NAME
-from muster.data.tree import Tree
+from muster.data.tree import Tree, dig
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled
+
+
+def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
+    """Yield `3 effects are held: <reason>` for each reason that concerns any of these objects, by reason."""
+    shown = {(body["kind"], dig(body, "metadata", "namespace") or "", body["metadata"]["name"]) for body in bodies}
+    counts: dict[str, int] = {}
+    for entry in held:
+        if (entry["kind"], entry["namespace"], entry["name"]) in shown:
+            counts[entry["reason"]] = counts.get(entry["reason"], 0) + 1
+    for reason, count in sorted(counts.items()):
+        yield f"{count} effect{' is' if count == 1 else 's are'} held: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,71 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_POOL, FLEET
 from muster.data.snapshot import Snapshot
-from muster.data.source import SourceFile
-from muster.features.importing import filing, pool_secrets
+from muster.data.source import Part, SourceFile
+from muster.data.tree import mappings_at
+from muster.data.yaml.emitter import emit
+from muster.features.importing import filing
 from muster.features.importing.dump import Dump, read_dump
 from muster.features.importing.dumps import paths_below
 from muster.features.importing.messages import inside, no_place, unseen_secrets
 from muster.features.importing.movein import MoveIn, move_in
 from muster.fleet.assemble import assemble
-from muster.git.ignoring import ignored_by_git
+from muster.fleet.fleet import Fleet
+from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
+from muster.git.process import Git, without_location
+from muster.rules.pools.dependencies import secrets_of
+from muster.rules.pools.model import Pool
+
+PATH: Final = "pools/secrets.yaml"
+_HEADER: Final = "Secrets on the hub that pools need. muster reads no Secrets, so it is told that they are there."
+
+
+def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:
+    """Return the Secrets, as `Secret/namespace/name`, that imported pools name and the Fleet does not."""
+    known = fleet.settings.get("pools", "externalDependencies")
+    told = set(known) if isinstance(known, list) else set[object]()
+    found = {
+        f"Secret/{part.id.namespace}/{name}"
+        for part in parts
+        if CLUSTER_POOL.has(part.id) and not _misses(part)
+        for _, name in secrets_of(Pool.of(part.id, part.body, deleting=False))
+    }
+    return sorted(found - told)
+
+
+def _misses(part: Part) -> bool:
+    """Whether the hub said that something is missing."""
+    said = mappings_at(part.body, "status", "conditions")
+    return any((c.get("type"), c.get("status")) == ("MissingDependencies", "True") for c in said)
+
+
+def fleet_part(fleet: Fleet, names: list[str]) -> str | None:
+    """Return a file that names Secrets to muster; None where the Fleet has a list, which one file alone can hold."""
+    if fleet.settings.get("pools", "externalDependencies"):
+        return None
+    own = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)
+    id_: ObjectId = own or FLEET.id("fleet")
+    return emit(FLEET.body({"name": id_.name}, spec={"pools": {"externalDependencies": names}}), header=_HEADER)
+
+
+def ignored_by_git(root: Path, paths: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
+    """Return those of some paths below `root` that git would leave out; none where git has no say."""
+    names = sorted(paths)
+    if not names:
+        return frozenset()
+    stdin = b"".join(name.encode() + b"\0" for name in names)
+    try:
+        answer = Git(root, without_location(environ)).run("check-ignore", "-z", "--stdin", stdin=stdin)
+    except RepositoryError:
+        return frozenset()
+    return frozenset(name.decode() for name in answer.stdout.split(b"\0") if name and not answer.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +117,12 @@ def plan_import(
     while more := ignored_by_git(root, moved.created, environ) - by_git:
         by_git |= more  # there may be another place for it
         moved = move_in(fleet, dump, obstacle, own_paths=own, replacing=replacing)
-    if secrets := pool_secrets.needed(fleet, (dump.objects[id_] for id_ in moved.imported)):
-        text = pool_secrets.fleet_part(fleet, secrets)
-        if text is None or obstacle(pool_secrets.PATH):
+    if secrets := needed(fleet, (dump.objects[id_] for id_ in moved.imported)):
+        text = fleet_part(fleet, secrets)
+        if text is None or obstacle(PATH):
             moved.findings.append(unseen_secrets(secrets))
         else:
-            moved.created[pool_secrets.PATH] = text
+            moved.created[PATH] = text
     return Import(dump, moved, [*map(inside, sorted(own)), *dump.findings, *moved.findings])
 
 

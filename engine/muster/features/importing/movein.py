@@ -11,7 +11,7 @@ from muster.data.kinds import ALL, APPROVAL, CLUSTER_DEPLOYMENT, FLEET, PLACEMEN
 from muster.data.locations import derived_path
 from muster.data.source import Part
 from muster.data.tree import mapping_at
-from muster.data.yaml.writing import UnwritableError, file_text
+from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.features.importing import messages
 from muster.features.importing.dump import Dump
 from muster.features.importing.sorting import Sorted, placement_of, sort_object

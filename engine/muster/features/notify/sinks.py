@@ -1,13 +1,32 @@
 """The receivers of notifications, as `Fleet.spec.notifications.sinks` has them."""
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cloudevents.core.bindings.http import HTTPMessage
+
 from muster.data.times import parse_duration
 from muster.data.tree import Tree, mappings_at
+from muster.features.pulses.http import HttpSink
 from muster.features.pulses.sinks import DeliveryError, Sink, SinkSettings, credentials, secret, within
+
+_SIGNS = {"info": "ℹ️", "warning": "⚠️", "critical": "🚨"}
+_INERT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "＠", "`": "'"})
+
+
+class ChatSink(HttpSink):
+    """Posts messages as `{"text": ...}`."""
+
+    def _message(self, event: Tree) -> HTTPMessage:
+        data = event["data"]
+        shown = str(data["text"]).translate(_INERT)
+        title = f"{_SIGNS.get(str(data['severity']), '')} {str(event['subject']).translate(_INERT)}".strip()
+        body = json.dumps({"text": f"{title}\n```\n{shown}\n```\n{event['id']}"}).encode()
+        return HTTPMessage(headers={"Content-Type": "application/json", "Muster-Id": str(event["id"])}, body=body)
+
 
 T = TypeVar("T")
 
@@ -57,8 +76,6 @@ def _opened(sink: NoticeSink, url: str, environ: Mapping[str, str]) -> Sink:
 
         return MailSink(url, sender=sink.sender, to=sink.to, timeout=sink.timeout, login=login)
     if sink.sort == "slack":
-        from muster.features.notify.chat import ChatSink
-
         return ChatSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
     from muster.features.pulses.http import HttpSink
 

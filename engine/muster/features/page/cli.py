@@ -70,8 +70,7 @@ def _require_own(folder: Path) -> None:
 
 def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
     """What happens in that time if nobody says anything more: the first instants, which the cost of it follows."""
-    from muster.features.forecast.forecast import forecast
-    from muster.features.forecast.text import moment_row
+    from muster.features.forecast.forecast import forecast, moment_row
     from muster.features.whatif.options import Supposed
 
     with working("looking ahead"), Supposed.tried(reading, reading.state) as trial:

@@ -37,7 +37,7 @@ class Site:
     `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
     `history` gives what the repository knows of clusters over time; it is asked once, for the first file that says
     any of it. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
-    `muster.features.forecast.text.moment_row` has it; None where that was not asked.
+    `muster.features.forecast.forecast.moment_row` has it; None where that was not asked.
     """
 
     def __init__(

@@ -1,7 +1,9 @@
 """`muster diff`: what a reconcile would write, as a diff of files."""
 
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +14,32 @@ from muster.cli.exits import FAULT, FINDINGS, FINE, USAGE
 from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import settled_of
+from muster.cli.table import PLAIN, has_colours, paint
+from muster.data.printable import printable
 
 if TYPE_CHECKING:
     from muster.data.snapshot import Snapshot
     from muster.run.settled import Settled
     from muster.run.workers import Workers
+
+#: In which colour a line is, by how it begins.
+_COLOURS = (("+++", 1), ("---", 1), ("@@", 36), ("+", 32), ("-", 31))
+
+
+def diff_lines(before: Mapping[str, str], after: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the lines of a diff, in colour on a terminal. `after` has every file that differs; None: it would go."""
+    coloured = has_colours()
+    for path, text in sorted(after.items()):
+        old = before.get(path)
+        names = (f"a/{path}" if old is not None else "/dev/null", f"b/{path}" if text is not None else "/dev/null")
+        for line in unified_diff(_lines(old), _lines(text), *names, lineterm=""):
+            shown = printable(line)
+            colour = next((colour for sign, colour in _COLOURS if line.startswith(sign)), PLAIN)
+            yield paint(shown, colour) if coloured else shown
+
+
+def _lines(text: str | None) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 @click.command()
@@ -30,7 +53,6 @@ def command(source: options.Source, state: Path | None, workers: "Workers") -> i
     Exits as kubectl diff does: with 0 where nothing differs, 1 where anything does, and more where the fleet has errors
     or it could not be told.
     """
-    from muster.features.plan.diff import diff_lines
     from muster.rules.checks.waivers import told
 
     with working("evaluating the fleet"):

@@ -7,8 +7,7 @@ from itertools import groupby
 
 from muster.cli.cells import short_label
 from muster.cli.findings import finding_text
-from muster.cli.lines import told, wrapped
-from muster.cli.table import BOLD, PLAIN, has_colours, paint
+from muster.cli.table import BOLD, PLAIN, has_colours, paint, told, wrapped
 from muster.data.decision import Held
 from muster.data.kinds import is_cluster
 from muster.data.printable import printable

@@ -20,8 +20,7 @@ from muster.cli.progress import working
 from muster.data.printable import printable
 from muster.data.secrets import without_secrets
 from muster.data.times import format_time
-from muster.features.metrics.extra import fleet_name, require_metrics
-from muster.features.metrics.tracing_extra import wants_traces
+from muster.features.metrics.extra import fleet_name, require_metrics, wants_traces
 from muster.features.sign.options import Signer, sign_once, signer_options
 
 if TYPE_CHECKING:

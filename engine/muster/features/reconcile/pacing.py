@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from muster.data.kinds import kind_of
-from muster.git.lastrun import last_runs
+from muster.git.enginecommits import last_runs
 from muster.git.repository import Repository
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from muster.data.kinds import APPROVAL, FLEET
 from muster.data.proposals import approval_file, proposal_branch
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
-from muster.data.yaml.writing import UnwritableError, file_text
+from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
 from muster.git.errors import RepositoryError

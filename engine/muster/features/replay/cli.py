@@ -28,8 +28,7 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     the replay itself has derived. Nothing is written.
     """
     from muster.cli.documents import json_text
-    from muster.features.replay.replay import replay
-    from muster.features.replay.text import replay_document, replay_text
+    from muster.features.replay.replay import replay, replay_document, replay_text
     from muster.features.whatif.supposing import NotSupposable
     from muster.git.repository import open_repository, resolve
 

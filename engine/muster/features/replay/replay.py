@@ -7,17 +7,20 @@ would have said. Runs that had nothing to commit left no trace and are not made 
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
+from muster.cli.documents import object_document
+from muster.cli.table import table_text
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_GROUP_KIND, POLICIES
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents
 from muster.data.source import Layer
+from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import first_body
-from muster.features.replay.replayed import Difference, Replayed
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, Supposition
 from muster.fleet.assemble import assemble
@@ -31,6 +34,30 @@ from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
 from muster.run.changes import object_changes
 from muster.run.facts import UNTOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something of an object that was committed one way and would have been decided another, from the run at `since`
+    until that at `until`; None: still at the last one. Empty texts mean: not at all."""
+
+    object: ObjectId
+    field: str
+    since: datetime
+    until: datetime | None
+    committed: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How many runs were replayed, and the differences, by object and time. `unheard`: clusters speak through refs of
+    their own, whose past no history has, and stayed as they were."""
+
+    runs: int
+    differences: tuple[Difference, ...]
+    unheard: bool = False
+
 
 _NOBODY: Final = Heard((), Agents())
 
@@ -141,3 +168,34 @@ def _id(body: Tree) -> ObjectId | None:
     kind = BY_GROUP_KIND.get((str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))))
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     return kind.id(str(name), str(namespace or "")) if kind is not None and name else None
+
+
+def replay_text(found: Replayed) -> str:
+    """Return a table by object and time, and a line that sums up."""
+    runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
+    if not found.differences:
+        return f"{runs}: all would have been decided as it was.\n"
+    rows = [
+        [str(d.object), d.field, format_time(d.since), format_time(d.until) if d.until else "-", d.committed or "-",
+         d.replayed or "-"]
+        for d in found.differences
+    ]  # fmt: skip
+    count = len(found.differences)
+    table = table_text(["OBJECT", "WHAT", "FROM", "UNTIL", "COMMITTED", "WOULD HAVE BEEN"], rows)
+    return f"{table}\n{runs}: {count} difference{'' if count == 1 else 's'}.\n"
+
+
+def replay_document(found: Replayed) -> Tree:
+    """Return the same as data."""
+    return {
+        "runs": found.runs,
+        "unheard": found.unheard,
+        "differences": [
+            {
+                "object": object_document(d.object),
+                "field": d.field, "since": format_time(d.since), "until": format_time(d.until) if d.until else None,
+                "committed": d.committed or None, "replayed": d.replayed or None,
+            }
+            for d in found.differences
+        ],
+    }  # fmt: skip

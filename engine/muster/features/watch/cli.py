@@ -15,8 +15,7 @@ from muster.cli import options
 from muster.cli.disposable import open_state_of, use_cache
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
-from muster.features.metrics.extra import fleet_name
-from muster.features.metrics.tracing_extra import wants_traces
+from muster.features.metrics.extra import fleet_name, wants_traces
 from muster.features.sign.options import Signer, signer_options
 from muster.features.watch.serving import Serving, serving_options
 

@@ -72,7 +72,7 @@ class Serving:
 
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
         """Who gets in. click.UsageError where that would be anybody, from anywhere."""
-        from muster.agents.serving.tls import server_context
+        from muster.agents.serving.server import server_context
         from muster.agents.serving.tokens import Reread
         from muster.features.watch.http import Access, token_of
 

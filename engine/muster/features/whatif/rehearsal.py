@@ -4,11 +4,13 @@ Each step decides at an instant and commits there what follows, so that the next
 Pulses count as sent. What is supposed (an agent that renews, a file that is edited) is committed like anything else.
 """
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from muster.data.agentref import relay_of
 from muster.data.published import Memory, PulseKey
@@ -16,16 +18,40 @@ from muster.features.whatif.supposing import Edits
 from muster.git.agents import AgentRef
 from muster.git.hearing import Heard
 from muster.git.importing import build_commit
-from muster.git.pulse_memory import Remembered
-from muster.git.repository import Repository
+from muster.git.process import Git, without_location
+from muster.git.pulse_memory import REF, Remembered
+from muster.git.repository import Repository, common_directory, open_repository, ref_tip
 from muster.git.rootref import files_of
-from muster.git.scratch import scratch_of
 from muster.run.collector import without_collection
 from muster.run.message import commit_message
 from muster.run.question import Question
 from muster.run.settled import Settled
 from muster.run.state import State, copy_of, open_state
 from muster.run.warm import answer
+
+_IDENTITY = {"GIT_AUTHOR_NAME": "muster", "GIT_AUTHOR_EMAIL": "muster@invalid", "GIT_COMMITTER_NAME": "muster",
+             "GIT_COMMITTER_EMAIL": "muster@invalid"}  # fmt: skip
+
+
+@contextmanager
+def scratch_of(repository: Repository, commit: str) -> Iterator[Repository]:
+    """Yield a bare repository whose branch `main` is at a commit of another, and that remembers the same pulses."""
+    with TemporaryDirectory(prefix="muster-scratch-") as folder:
+        path, environ = Path(folder), {**without_location(repository.git.environ), **_IDENTITY}
+        git = Git(path, environ)
+        git.output(
+            "init", "--quiet", "--bare", "--template=", "--initial-branch=main",
+            f"--object-format={repository.object_format}", ".",
+        )  # fmt: skip
+        origin = common_directory(repository).resolve()
+        (path / "objects/info").mkdir(exist_ok=True)
+        (path / "objects/info/alternates").write_text(f"{origin / 'objects'}\n", encoding="utf-8")
+        if (origin / "shallow").is_file():
+            shutil.copyfile(origin / "shallow", path / "shallow")
+        git.output("update-ref", "refs/heads/main", commit)
+        if (pulses := ref_tip(repository, REF)) is not None:
+            git.output("update-ref", REF, pulses)
+        yield open_repository(path, environ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,110 @@ A file in which something does not say what it is, is compared likewise: it may 
 nowhere else any more. All else goes on; only without a history may such a file hold anything.
 """
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
 
 from muster.data.finding import Finding, Severity
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS, kind_of
-from muster.data.snapshot import Snapshot
-from muster.data.source import Part
+from muster.data.kinds import CLUSTERS, Kind, is_cluster, kind_of
+from muster.data.snapshot import Allowance, Skipped, Snapshot
+from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
-from muster.fleet.missed.allowed import allowed_removals
-from muster.fleet.missed.guesses import by_guess
+from muster.fleet import messages
+from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.missed.history import accounted_for, by_history
-from muster.fleet.missed.names import by_name
-from muster.fleet.missed.search import Search
+from muster.fleet.missed.search import Search, read_again
 from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.reading import Reading
+from muster.fleet.slips import Guess
+
+_BETWEEN: Final = re.compile(r"[\s,]+")
+
+
+def allowed_removals(allowances: Iterable[Allowance]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
+    """Return the clusters that commits remove and name, and the words of those commits that name none of theirs."""
+    allowed, idle = set[ObjectId](), list[str]()
+    for one in allowances:
+        names = set(_BETWEEN.split(one.text))
+        removed = _clusters(one.was) - _clusters(one.became)
+        named = {id_ for id_ in removed if id_.name in names}
+        if not named:
+            idle.append(one.text)
+        allowed -= _clusters(one.became)
+        allowed |= named - _clusters(one.later) if named else named
+    return frozenset(allowed), tuple(idle)
+
+
+def _clusters(files: Sequence[SourceFile]) -> set[ObjectId]:
+    """The clusters of which some files hold a part that declares them."""
+    parts = (part for file in files for part in read_again(file).parts)
+    return {part.id for part in parts if is_cluster(part.id) and "spec" in part.body}
+
+
+#: How a file is called that declares a cluster in a folder of the cluster's name.
+_CLUSTER_FILES = frozenset(("cluster", *(kind.name.casefold() for kind in CLUSTERS)))
+
+
+def by_name(search: Search, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
+    """Tell by its own name what a file in doubt may have held."""
+    blank = [suspect.source.path for suspect in search.reading.suspects if suspect.blank]
+    for suspect in search.reading.suspects:
+        if not suspect.blank:
+            named = [id_ for id_ in search.missing() if _names(suspect.source.path, id_)]
+            search.keep(suspect.source.path, "broken" if suspect.troubled else "strange", named, certain=False)
+    for skip in left_out:
+        named = [id_ for id_ in search.missing() if _names(skip.path, id_)]
+        search.keep(skip.path, skip.reason, named, certain=False)
+    for source in ignored if search.missing() else ():
+        declared = {part.id for part in read_again(source).parts}
+        search.keep(source.path, "ignored", declared.intersection(search.missing()), certain=False)
+    by_name = {path: [id_ for id_ in search.missing() if _names(path, id_)] for path in blank}
+    others = set(search.missing()).difference(*by_name.values())
+    for path, named in by_name.items():
+        search.keep(path, "blank", [*named, *others], certain=False)
+
+
+def _names(path: str, id_: ObjectId) -> bool:
+    """Whether a file is called as the one that declares an object would be."""
+    file = PurePosixPath(path)
+    if file.stem == id_.name:
+        return True
+    plain = file.stem.casefold()
+    words = _CLUSTER_FILES if kind_of(id_) in CLUSTERS else {id_.kind.casefold(), kind_of(id_).plural}
+    return plain in words and file.parent.name == id_.name
+
+
+def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
+    """Keep what a document was meant to be that lacks its `apiVersion`, its `kind` or both."""
+    body = origin.document.body
+    if not guess.kinds:
+        ids = [id_ for id_ in search.missing() if id_.name == guess.name and _same_place(id_, guess)]
+        if ids:
+            search.broken.update(ids)
+            search.findings.append(messages.bears_name(origin, ids))
+        return
+    missing = (
+        "kind" if isinstance(body.get("apiVersion"), str) and not isinstance(body.get("kind"), str) else "apiVersion"
+    )
+    search.findings.append(messages.incomplete(origin, missing, body, guess.kinds))
+    if not guess.name:
+        search.unclear[origin.source.path] = origin.source.oid
+        return
+    candidates = {_id(kind, guess) for kind in guess.kinds}
+    known = {id_ for id_ in search.missing() if id_ in candidates}
+    search.broken.update(known or candidates.difference(search.declared))
+
+
+def _id(kind: Kind, guess: Guess) -> ObjectId:
+    return kind.id(guess.name, (guess.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "")
+
+
+def _same_place(id_: ObjectId, guess: Guess) -> bool:
+    return not kind_of(id_).namespaced or id_.namespace == (guess.namespace or DEFAULT_NAMESPACE)
+
 
 #: Why a file that is there was not read.
 _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))

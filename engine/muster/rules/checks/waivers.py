@@ -16,13 +16,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from muster.data.codes import CODES
-from muster.data.finding import Finding
+from muster.data.finding import Finding, Waiver
 from muster.data.findings import finding
 from muster.data.groups import grouped
 from muster.data.kinds import WAIVER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, mappings_at
-from muster.data.waiver import Waiver
 from muster.fleet.faults import OURS
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object

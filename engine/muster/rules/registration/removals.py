@@ -5,7 +5,7 @@ more are gone than a budget's `maxRemoved` allows, none of them is removed. They
 stay chosen where they were, count in every budget, and the Fleet says which they are.
 
 What lets them go: fewer of them; the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`; the trailer
-`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.missed.allowed`); or an Approval
+`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.missed.find`); or an Approval
 that names them, where `Fleet.spec.approval` has removals proposed. Decided before all else, because what is held back
 is in the fleet for every stage.
 """

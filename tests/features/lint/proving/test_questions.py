@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from muster.data.finding import Severity
-from muster.features.lint.proving.admission import admission_policies
 from muster.features.lint.proving.invariants import invariant_findings
-from muster.features.lint.proving.questions import Proof, prove, prove_policy
+from muster.features.lint.proving.questions import Proof, admission_policies, prove, prove_policy
 from muster.features.lint.proving.rules import of_remedy
 from muster.features.lint.proving.solver import MOST_STEPS
 from muster.features.test.memory import MemorySnapshot

@@ -9,30 +9,58 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from muster.cel.types import DYN, NullableType, Type
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind
 from muster.data.tree import At
 from muster.data.yaml.emitter import emit
-from muster.features.lint.proving.admission import admission_policies
 from muster.features.lint.proving.confirm import Example, evaluated, is_allowed, is_broken
 from muster.features.lint.proving.doubt import condition_of
-from muster.features.lint.proving.inputs import is_built_in
+from muster.features.lint.proving.inputs import in_parts, is_built_in
 from muster.features.lint.proving.invariants import Invariant, invariants_of
 from muster.features.lint.proving.logic import Formula, either, negation
-from muster.features.lint.proving.rules import Saying, asks, in_order, of_remedy, say
+from muster.features.lint.proving.rules import Saying, Validations, asks, in_order, of_remedy, say
 from muster.features.lint.proving.solver import MOST_STEPS, Nothing, Solver
 from muster.features.lint.proving.translate import TooMuch
 from muster.features.lint.proving.world import Model
 from muster.fleet.faults import guarded
+from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.rules.admission.policies import REQUEST, compile_admissions
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import Ruled
-from muster.rules.policies.policies import Policy
+from muster.rules.policies.policies import Policy, Target
+from muster.rules.policies.selectors import LabelSelector
+from muster.rules.policies.types import object_type
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy
+
+
+def admission_policies(fleet: Fleet) -> list[Validations]:
+    """Return the built-in policies in force."""
+    found = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
+    policies = []
+    for policy in found.values():
+        kind = policy.match.kind()
+        if kind is not None and is_built_in(policy.source):
+            target = Target((kind,), LabelSelector.parse(None), frozenset())
+            policies.append(
+                Validations(
+                    policy.id, policy.source, target, policy.guards, policy.variables, {}, policy.validations,
+                    policy.notes, _inputs(kind),
+                )
+            )  # fmt: skip
+    return policies
+
+
+def _inputs(kind: Kind) -> Mapping[str, Type]:
+    """What the expressions see: any part of the object may be missing, and so may the object as it was."""
+    type_ = in_parts(object_type(kind))
+    return {"object": type_, "oldObject": NullableType(type_), "derived": type_, "request": REQUEST,
+            "namespaceObject": DYN}  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -3,31 +3,82 @@ then says. The order of evaluation is that of `decide`: `matchConditions`, rules
 allow it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from muster import cel
 from muster.cel.types import Type
-from muster.data.kinds import CLUSTERS, Kind
-from muster.data.tree import At
+from muster.data.kinds import ADAPTER_REPORT, CLUSTERS, FLEET, LEASE, MANAGED_CLUSTER, Kind
+from muster.data.tree import At, Tree, dig, mapping_at
 from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.inputs import Roots, is_built_in
 from muster.features.lint.proving.logic import Formula, before, both, either, negation, same, some
-from muster.features.lint.proving.schemas import schema_at
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import Int, Lazy, Opaque, Result, Text, Written, given, merged, surely
 from muster.features.lint.proving.world import World
+from muster.fleet.schemas import common_definitions, load_schema, schema_of
 from muster.rules.admission.policies import AuditNote, Validation
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.conditions.stage import POLICY_ERROR
 from muster.rules.policies.expressions import Text as RuleText
+from muster.rules.policies.parameters import LEAST, LONGEST, MOST
 from muster.rules.policies.policies import Policy, Target
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.variables import PULSE_VARIABLES
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import STATUSES, ExpressionMatch, Remedy
 from muster.rules.taints.policy import TaintPolicy
+
+#: A step of a path: a field, or an element or a key.
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[[^\]]*\]")
+_CONDITIONS: Final = {"additionalProperties": {"$ref": "_common.json#/$defs/condition"}}
+
+
+def schema_at(kind: Kind, path: str) -> Mapping[str, Tree]:
+    """Return the schema of an input of policies over a kind, by a path such as `self.spec.leaseDurationSeconds`; empty
+    where there is none. `longest`, which is no word of schemas, bounds a duration in seconds that is not negative."""
+    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    schema, file = _root(kind, name)
+    for step in _STEP.finditer(path, len(name)):
+        named = mapping_at(schema, "properties").get(step[1])
+        below = named or schema.get("items") or schema.get("additionalProperties")
+        if not isinstance(below, dict):
+            return {}
+        schema, file = _resolved(below, file)
+    return schema
+
+
+def _root(kind: Kind, name: str) -> tuple[Mapping[str, Tree], Mapping[str, Tree]]:
+    """The schema of a variable, and the file that it stands in."""
+    match name:
+        case "self" | "object" | "oldObject" | "derived" | "lease" | "cluster":
+            schema = schema_of({"lease": LEASE, "cluster": MANAGED_CLUSTER}.get(name, kind))
+            return schema, schema
+        case "fleet":
+            return mapping_at(schema_of(FLEET), "properties", "spec"), schema_of(FLEET)
+        case "reports":
+            return {"items": dig(schema_of(ADAPTER_REPORT), "properties", "spec")}, schema_of(ADAPTER_REPORT)
+        case "params":
+            return {"additionalProperties": {"minimum": LEAST, "maximum": MOST, "longest": LONGEST.total_seconds()}}, {}
+        case "reported" | "previous" | "conditions":
+            return _CONDITIONS, common_definitions()
+        case _:
+            return {}, {}
+
+
+def _resolved(schema: Mapping[str, Tree], file: Mapping[str, Tree]) -> tuple[Mapping[str, Tree], Mapping[str, Tree]]:
+    """Follow `$ref`; what stands beside the reference counts as well."""
+    while isinstance(reference := schema.get("$ref"), str):
+        name, _, pointer = reference.partition("#")
+        file = load_schema(name) if name else file
+        beside = {word: value for word, value in schema.items() if word != "$ref"}
+        target = mapping_at(file, *filter(None, pointer.split("/")))
+        fields = {**mapping_at(target, "properties"), **mapping_at(beside, "properties")}
+        schema = {**target, **beside, "properties": fields}
+    return schema, file
 
 
 @dataclass(frozen=True, slots=True)

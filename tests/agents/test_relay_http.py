@@ -19,11 +19,10 @@ from muster.agents.heartbeat import Heart
 from muster.agents.hub_copy import HubCopy
 from muster.agents.identity.seal import AgentSeal
 from muster.agents.identity.store import Store
-from muster.agents.relay_access import Certificates, Tokens
-from muster.agents.relay_http import Doors
+from muster.agents.relay_http import Certificates, Doors, Tokens
 from muster.agents.relayed_ref import Credentials, RelayedRef
 from muster.agents.rotation import Rotation
-from muster.agents.serving.tls import server_context
+from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agents.detection import Detection, Thresholds, observe, resumed
+from muster.agents.detector import Detection, Thresholds, observe, resumed
 
 THRESHOLDS = Thresholds(failure_seconds=30, success_seconds=20)
 MARKS = {"+": True, "-": False, "?": None}

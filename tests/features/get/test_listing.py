@@ -1,6 +1,6 @@
 """What budgets hold back, under a table."""
 
-from muster.features.get.held import held_lines
+from muster.features.get.listing import held_lines
 
 
 def test_what_is_held_is_said_once_for_each_reason() -> None:
