@@ -36,10 +36,10 @@ class Clock:
     def horizon(self) -> datetime | None:
         """The earliest whole second after now at which a comparison seen so far flips; None if none does."""
         passed, reached = self._passed, self._reached
-        second = None if passed is _NEVER else _next_second(passed)
+        second = None if passed is _NEVER else second_after(passed)
         if reached is _NEVER:
             return second
-        first = _next_second(reached) if reached.microsecond else reached
+        first = second_at(reached)
         return first if second is None or (first is not None and first < second) else second
 
     def record_second(self, second: int) -> None:
@@ -75,7 +75,12 @@ class Clock:
         self.record_passed(noted[1])
 
 
-def _next_second(instant: datetime) -> datetime | None:
+def second_at(instant: datetime) -> datetime | None:
+    """Return the first whole second that is not before an instant; None past the year 9999."""
+    return second_after(instant) if instant.microsecond else instant
+
+
+def second_after(instant: datetime) -> datetime | None:
     """Return the first whole second after an instant; None past the year 9999."""
     try:
         return (instant.replace(microsecond=0) if instant.microsecond else instant) + _SECOND

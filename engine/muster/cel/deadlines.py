@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from muster.cel import ast
+from muster.cel.clock import second_after, second_at
 from muster.cel.closures import path
 from muster.cel.runtime.describe import shown
 from muster.cel.runtime.temporal import Now
-from muster.model.times import second_after, second_at
 
 #: Comparison -> whether it flips once `now`, on the left, has *passed* the deadline, and not when it reaches it.
 #: With `now` on the right it is the other way round.
