@@ -12,7 +12,6 @@ from enum import Enum
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
-from muster.model.groups import grouped
 
 
 class Moving(Enum):
@@ -93,5 +92,7 @@ def parse_overload(line: str) -> Overload:
 
 def by_function(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
     """Return the overloads by the name of their function, each in the order of declaration."""
-    found = grouped((overload.function, overload) for overload in overloads)
+    found: dict[str, list[Overload]] = {}
+    for overload in overloads:
+        found.setdefault(overload.function, []).append(overload)
     return {name: tuple(entries) for name, entries in found.items()}
