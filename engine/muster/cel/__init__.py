@@ -7,10 +7,10 @@
 Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from muster.cel import cache as cache
-from muster.deferred import deferred
 
 if TYPE_CHECKING:
     from muster.cel.clock import Clock as Clock
@@ -34,16 +34,24 @@ if TYPE_CHECKING:
     from muster.cel.values import TypeValue as TypeValue
     from muster.cel.values import UInt as UInt
 
-#: By the module that defines them: what only looks for compiled expressions does not import the compiler.
-__getattr__ = deferred(__name__, {
-    "muster.cel.clock": ("Clock",),
-    "muster.cel.compiler": ("compile", "inspect"),
-    "muster.cel.declarations": ("Moving",),
-    "muster.cel.env": ("Env", "Function"),
-    "muster.cel.errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue",
-                          "SyntaxIssue"),
-    "muster.cel.program": ("Program", "Result"),
-    "muster.cel.runtime.budget": ("Budget", "EXPRESSION_LIMIT"),
-    "muster.cel.runtime.selection": ("Optional",),
-    "muster.cel.values": ("TypeValue", "UInt"),
-})  # fmt: skip
+#: Public names by module. They are loaded on first use: a run that only looks for compiled expressions does not import
+#: the compiler.
+_MODULES = {
+    "clock": ("Clock",),
+    "compiler": ("compile", "inspect"),
+    "declarations": ("Moving",),
+    "env": ("Env", "Function"),
+    "errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue"),
+    "program": ("Program", "Result"),
+    "runtime.budget": ("Budget", "EXPRESSION_LIMIT"),
+    "runtime.selection": ("Optional",),
+    "values": ("TypeValue", "UInt"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
