@@ -20,9 +20,9 @@ from muster.cel.types import (
     StringType,
     Type,
 )
-from muster.model.tree import Tree
+from muster.cel.values import Json
 
-TABLE: list[tuple[Tree, Type]] = [
+TABLE: list[tuple[Json, Type]] = [
     ({"type": "string"}, STRING),
     ({"type": "string", "maxLength": 7}, StringType(7)),
     ({"type": "integer"}, INT),
@@ -74,7 +74,7 @@ TABLE: list[tuple[Tree, Type]] = [
 
 
 @pytest.mark.parametrize(("schema", "type_"), TABLE, ids=lambda value: str(value)[:60])
-def test_the_type_of_a_schema(schema: Tree, type_: Type) -> None:
+def test_the_type_of_a_schema(schema: Json, type_: Type) -> None:
     wrapped = type_from_schema({"type": "array", "items": schema}, temporal=True, name="list")
     expected = type_from_schema({"type": "array", "items": {}}, name="list")
     assert isinstance(wrapped, ListType)

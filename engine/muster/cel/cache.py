@@ -1,10 +1,10 @@
 """Compiled expressions on disk, so that an unchanged policy is parsed and checked once per machine, not once per run.
 
-`use(directory)` opens the cache: one file to which each newly compiled expression adds a line. A line has the text, the
-digest of the environment and the version of the engine that it is for, the resolved syntax tree, and the types that the
-generator needs. It holds data only; the Python is generated anew, so that nothing in the directory becomes code. A line
-that does not fit is passed over, and so is all of a directory into which somebody else could have written. A process
-that finds all its expressions here imports neither cel-python nor Lark.
+`use(directory, version)` opens the cache: one file per version of the engine, and each newly compiled expression adds a
+line to it. A line holds the text, the digest of the environment, the resolved syntax tree, and the types that the
+generator needs. It is data only: the Python code is generated anew, so nothing in the directory becomes code. A line
+that does not fit is skipped, and so is a directory that somebody else could have written into. A process that finds all
+its expressions here imports neither cel-python nor Lark.
 """
 
 import hashlib
@@ -15,13 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from muster import __version__
 from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
-from muster.model.finding import Severity
-from muster.model.private import is_ours
-from muster.model.tree import Tree
+from muster.cel.values import Json
 
 _FORMAT = 3
 #: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
@@ -32,9 +29,9 @@ _MAX_BYTES = 64 << 20
 class Store:
     """The file of one directory. Another process may add to it at the same time: lines are written whole."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, version: str) -> None:
         """Read what is there, as lines; they are looked into when they are asked for."""
-        self._path = directory / f"expressions-{__version__}-{_FORMAT}.jsonl"
+        self._path = directory / f"expressions-{version}-{_FORMAT}.jsonl"
         self._lines: dict[str, bytes] = {}
         try:
             for line in self._content().splitlines():
@@ -57,7 +54,7 @@ class Store:
 
         Never waits, as it would for a pipe of that name.
         """
-        if not is_ours(self._path.parent.stat()):
+        if not _only_we_write(self._path.parent.stat()):
             raise PermissionError(f"{self._path.parent} is not only its owner's to write")
         careful = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         file = os.fdopen(os.open(self._path, flags | careful, 0o600), "ab" if flags & os.O_APPEND else "rb")
@@ -102,12 +99,17 @@ class Store:
             return
 
 
-def _warning(fields: Tree) -> Issue:
+def _only_we_write(status: os.stat_result) -> bool:
+    """Return whether a directory is this user's, and nobody else can write into it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _warning(fields: Json) -> Issue:
     """An issue from its fields. ValueError or TypeError where they are none."""
     message, offset, line, column, hint = fields
     if not (isinstance(message, str) and isinstance(hint, str)):
         raise TypeError("a message and a hint are texts")
-    return Issue(message, int(offset), int(line), int(column), hint, Severity.WARNING)
+    return Issue(message, int(offset), int(line), int(column), hint, is_warning=True)
 
 
 def _key(text: str, digest: str) -> str:
@@ -118,9 +120,9 @@ class _Current:
     store: Store | None = None
 
 
-def use(directory: Path | None) -> None:
-    """Keep compiled expressions in a directory from now on; None stops that."""
-    _Current.store = None if directory is None else Store(directory)
+def use(directory: Path | None, version: str) -> None:
+    """Keep the expressions that this version of the engine compiles in a directory from now on; None stops that."""
+    _Current.store = None if directory is None else Store(directory, version)
 
 
 def current() -> Store | None:

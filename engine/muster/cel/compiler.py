@@ -14,7 +14,6 @@ from muster.cel.env import Env, declared
 from muster.cel.errors import CompileError, CostIssue, Issue, issue_at
 from muster.cel.program import Program
 from muster.cel.types import DYN, Type, reduce_type
-from muster.model.finding import Severity
 
 if TYPE_CHECKING:
     from muster.cel.checker import Checked
@@ -74,12 +73,12 @@ def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type], tuple[Iss
         from muster.cel.checker import check
 
         checked = check(node, declared(env), text)
-        errors = tuple(issue for issue in checked.issues if issue.severity is Severity.ERROR)
+        errors = tuple(issue for issue in checked.issues if not issue.is_warning)
         if errors:
             raise CompileError(_first(errors, text))
         _afford(text, env, node, checked)
         types = checked.types
-        doubts = tuple(issue for issue in checked.issues if issue.severity is not Severity.ERROR)
+        doubts = tuple(issue for issue in checked.issues if issue.is_warning)
         warnings = _first(doubts, text)
     resolved = resolve(node, env)
     return resolved, _needed(resolved, types), warnings
@@ -91,7 +90,7 @@ def _first(issues: tuple[Issue, ...], text: str) -> tuple[Issue, ...]:
         return issues
     rest = issues[_MOST_ISSUES:]
     message = f"{len(rest):,} more of this expression are not shown"
-    return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, severity=rest[0].severity))
+    return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, is_warning=rest[0].is_warning))
 
 
 def _afford(text: str, env: Env, node: ast.Node, checked: "Checked") -> None:

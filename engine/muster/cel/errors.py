@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muster.model.finding import Severity
-
 
 class CelError(Exception):
     """Base of everything that this package raises on purpose."""
@@ -14,7 +12,8 @@ class CelError(Exception):
 class Issue:
     """One thing wrong with an expression, at its place in the text.
 
-    `offset` counts characters from 0; `line` and `column` count from 1. `hint` says what to do, where that is known.
+    `offset` counts characters from 0; `line` and `column` count from 1. `hint` says what to do, where that is known. A
+    warning does not keep the expression from running.
     """
 
     message: str
@@ -22,7 +21,7 @@ class Issue:
     line: int = 1
     column: int = 1
     hint: str = ""
-    severity: Severity = Severity.ERROR
+    is_warning: bool = False
 
     def __str__(self) -> str:
         """Return `line:column: message`, and the hint behind it."""
@@ -85,9 +84,9 @@ class BudgetExceeded(EvaluationError):  # noqa: N818 - the name says what happen
     """An evaluation that was cut off because it would cost too much. `&&`, `||` and macros never absorb it."""
 
 
-def issue_at(text: str, offset: int, message: str, hint: str = "", severity: Severity = Severity.ERROR) -> Issue:
+def issue_at(text: str, offset: int, message: str, hint: str = "", *, is_warning: bool = False) -> Issue:
     """Return the issue at a character offset of `text`, with line and column worked out."""
     offset = min(max(offset, 0), len(text))
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return Issue(message, offset, line, column, hint, severity)
+    return Issue(message, offset, line, column, hint, is_warning)

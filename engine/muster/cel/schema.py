@@ -28,7 +28,7 @@ from muster.cel.types import (
     Type,
     wider,
 )
-from muster.model.tree import Tree
+from muster.cel.values import Json
 
 #: The nesting past which a type is not spelt out: deeper values are `dyn`.
 MAX_DEPTH: Final = 40
@@ -41,11 +41,11 @@ _OBJECT_WORDS: Final = ("properties", "additionalProperties", "patternProperties
 
 
 def type_from_schema(
-    schema: Mapping[str, Tree],
+    schema: Mapping[str, Json],
     *,
     temporal: bool = False,
     name: str = "object",
-    documents: Mapping[str, Mapping[str, Tree]] = MappingProxyType({}),
+    documents: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
 ) -> Type:
     """Return the CEL type of the values that `schema` allows.
 
@@ -62,14 +62,14 @@ class _Reader:
     """One schema document being read; `following` are the references that are being resolved."""
 
     document: str
-    root: Mapping[str, Tree]
-    documents: Mapping[str, Mapping[str, Tree]]
+    root: Mapping[str, Json]
+    documents: Mapping[str, Mapping[str, Json]]
     temporal: bool
     following: tuple[tuple[str, str], ...] = ()
     depth: int = 0
     visits: Iterator[int] = field(default_factory=count)
 
-    def type_of(self, schema: Tree, name: str) -> Type:
+    def type_of(self, schema: Json, name: str) -> Type:
         """Return the type of one subschema; `name` is the dotted path to it."""
         if not isinstance(schema, Mapping) or self.depth > MAX_DEPTH or next(self.visits) > MAX_SUBSCHEMAS:
             return DYN
@@ -91,13 +91,13 @@ class _Reader:
         root = self.documents.get(file) if file else self.root
         if place in self.following or root is None:
             return DYN
-        target: Tree = root
+        target: Json = root
         for step in filter(None, pointer.split("/")):
             target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
         inner = replace(self, document=place[0], root=root, following=(*self.following, place))
         return inner.type_of(target, name)
 
-    def _typed(self, schema: Mapping[str, Tree], name: str) -> Type:
+    def _typed(self, schema: Mapping[str, Json], name: str) -> Type:
         """Return the type of a schema that speaks for itself, by its `type`, or by the words that imply one."""
         names = schema.get("type")
         if names is None:
@@ -110,7 +110,7 @@ class _Reader:
         nullable = len(kinds) < len(listed) or schema.get("nullable") is True
         return NullableType(found) if nullable and found not in (DYN, NULL) else found
 
-    def _of_kind(self, kind: Tree, schema: Mapping[str, Tree], name: str) -> Type:
+    def _of_kind(self, kind: Json, schema: Mapping[str, Json], name: str) -> Type:
         match kind:
             case "string":
                 return self._string(schema)
@@ -127,7 +127,7 @@ class _Reader:
             case _:
                 return DYN
 
-    def _string(self, schema: Mapping[str, Tree]) -> Type:
+    def _string(self, schema: Mapping[str, Json]) -> Type:
         if self.temporal and schema.get("format") == "date-time":
             return TIMESTAMP
         if self.temporal and schema.get("format") == "duration":
@@ -138,7 +138,7 @@ class _Reader:
             texts = tuple(value for value in values if isinstance(value, str)) or None
         return StringType(_bound(schema, "maxLength"), texts)
 
-    def _object(self, schema: Mapping[str, Tree], name: str) -> Type:
+    def _object(self, schema: Mapping[str, Json], name: str) -> Type:
         """Return an object type where fields are named, a map where only their values are typed, `dyn` where
         the schema says nothing of them."""
         properties, additional = schema.get("properties"), schema.get("additionalProperties")
@@ -154,7 +154,7 @@ class _Reader:
             return ObjectType(name)
         return MapType(STRING, rest or DYN, _bound(schema, "maxProperties"))
 
-    def _rest(self, schema: Mapping[str, Tree], name: str) -> Type | None:
+    def _rest(self, schema: Mapping[str, Json], name: str) -> Type | None:
         """Return the type of the fields that `properties` does not name; None where there can be none.
 
         Without a word on them JSON Schema lets any field be. So does a pruning API server, but an expression
@@ -197,23 +197,23 @@ def _joined(one: Type, other: Type) -> Type:
     return DYN
 
 
-def _bound(schema: Mapping[str, Tree], word: str) -> int | None:
+def _bound(schema: Mapping[str, Json], word: str) -> int | None:
     value = schema.get(word)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _is_free(schema: Mapping[str, Tree]) -> bool:
+def _is_free(schema: Mapping[str, Json]) -> bool:
     """Return whether the schema keeps whatever stands there, or lets a number stand for a string."""
     if schema.get("x-kubernetes-int-or-string") is True or schema.get("x-kubernetes-embedded-resource") is True:
         return True
     return schema.get("x-kubernetes-preserve-unknown-fields") is True and not schema.get("properties")
 
 
-def _says_type(schema: Mapping[str, Tree]) -> bool:
+def _says_type(schema: Mapping[str, Json]) -> bool:
     return "type" in schema or any(word in schema for word in _OBJECT_WORDS)
 
 
-def _implied(schema: Mapping[str, Tree]) -> Tree:
+def _implied(schema: Mapping[str, Json]) -> Json:
     """Return the type that a schema without `type` means all the same: its values' own, or its words'."""
     if "const" in schema or isinstance(schema.get("enum"), list):
         values = schema["enum"] if "enum" in schema else [schema["const"]]
@@ -223,7 +223,7 @@ def _implied(schema: Mapping[str, Tree]) -> Tree:
     return "array" if "items" in schema else None
 
 
-def _kind_of(value: Tree) -> str:
+def _kind_of(value: Json) -> str:
     match value:
         case None:
             return "null"

@@ -7,8 +7,7 @@ the parser could have made, whoever wrote the data.
 import base64
 
 from muster.cel import ast
-from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
-from muster.model.tree import Tree
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, Json, TypeValue, UInt
 
 MAX_DEPTH = 200
 
@@ -22,7 +21,7 @@ _BODIES = {
 }  # fmt: skip
 
 
-def dump(node: ast.Node) -> Tree:
+def dump(node: ast.Node) -> Json:
     """Return the tree as lists, strings, numbers and booleans."""
     head = [node.id, node.offset]
     match node:
@@ -51,7 +50,7 @@ def dump(node: ast.Node) -> Tree:
             return ["B", *head, node.name, dump(node.value), dump(node.body)]
 
 
-def _dump_literal(value: ast.LiteralValue) -> tuple[str, Tree]:
+def _dump_literal(value: ast.LiteralValue) -> tuple[str, Json]:
     match value:
         case None | bool():
             return "c", value
@@ -69,7 +68,7 @@ def _dump_literal(value: ast.LiteralValue) -> tuple[str, Tree]:
             return "t", value.name
 
 
-def load(data: Tree, depth: int = 0) -> ast.Node:
+def load(data: Json, depth: int = 0) -> ast.Node:
     """Return the tree that `dump` gave the data of. Raises ValueError for anything else."""
     if depth > MAX_DEPTH:
         raise ValueError("nested too deep")
@@ -79,7 +78,7 @@ def load(data: Tree, depth: int = 0) -> ast.Node:
     raise ValueError("not a node")
 
 
-def _node(tag: str, identity: int, offset: int, rest: list[Tree], depth: int) -> ast.Node:
+def _node(tag: str, identity: int, offset: int, rest: list[Json], depth: int) -> ast.Node:
     match tag, rest:
         case "L", [str(kind), value]:
             return ast.Literal(identity, offset, _load_literal(kind, value))
@@ -106,11 +105,11 @@ def _node(tag: str, identity: int, offset: int, rest: list[Tree], depth: int) ->
     raise ValueError(f"not a node of kind {tag!r}")
 
 
-def _all(data: list[Tree], depth: int) -> tuple[ast.Node, ...]:
+def _all(data: list[Json], depth: int) -> tuple[ast.Node, ...]:
     return tuple(load(item, depth) for item in data)
 
 
-def _call(identity: int, offset: int, function: str, target: Tree, args: list[Tree], depth: int) -> ast.Call:
+def _call(identity: int, offset: int, function: str, target: Json, args: list[Json], depth: int) -> ast.Call:
     arity = _ARITIES.get(function)
     logical = function in ("_&&_", "_||_")
     if not function or ((arity or logical) and target is not None):
@@ -121,7 +120,7 @@ def _call(identity: int, offset: int, function: str, target: Tree, args: list[Tr
 
 
 def _macro(
-    identity: int, offset: int, name: str, source: Tree, variables: list[Tree], args: list[Tree], depth: int
+    identity: int, offset: int, name: str, source: Json, variables: list[Json], args: list[Json], depth: int
 ) -> ast.Macro:
     names = tuple(variable for variable in variables if isinstance(variable, str))
     two_only = name.startswith("transform")
@@ -132,21 +131,21 @@ def _macro(
     return ast.Macro(identity, offset, name, load(source, depth), names, _all(args, depth))
 
 
-def _entry(data: Tree, depth: int) -> ast.Entry:
+def _entry(data: Json, depth: int) -> ast.Entry:
     match data:
         case [key, value, bool(optional)]:
             return ast.Entry(load(key, depth), load(value, depth), optional)
     raise ValueError("not an entry of a map")
 
 
-def _field(data: Tree, depth: int) -> ast.Field:
+def _field(data: Json, depth: int) -> ast.Field:
     match data:
         case [str(name), value, bool(optional)]:
             return ast.Field(name, load(value, depth), optional)
     raise ValueError("not a field of a message")
 
 
-def _load_literal(kind: str, data: Tree) -> ast.LiteralValue:
+def _load_literal(kind: str, data: Json) -> ast.LiteralValue:
     value: object = data
     match kind, value:
         case "c", None | bool():

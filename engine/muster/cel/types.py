@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from muster.model.tree import Tree
+from muster.cel.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def may_have_times(type_: Type) -> bool:
 # -- canonical form -------------------------------------------------------------------------------------------
 
 
-def canonical(type_: Type) -> Tree:
+def canonical(type_: Type) -> Json:
     """Return the type as JSON: everything that the checker, the code generator or the cost model can see of it."""
     match type_:
         case StringType(max_length=None, values=None):

@@ -5,8 +5,12 @@ All others are what YAML gives: None, bool, int, float, str, list, dict; and byt
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+Json: TypeAlias = Any
+"""What JSON can say: None, bool, int, float, str, a list of these, or a dict from str to these."""
 
 
 class UInt(int):

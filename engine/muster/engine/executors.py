@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from muster import __version__
 from muster.engine.shard import Answered, Decide, Shard, decide_shard
 
 #: So many shards are with each worker, or on the way to it.
@@ -165,4 +166,4 @@ def _begin(cache: Path | None) -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True, name="muster-parent").start()
-    expressions.use(cache)
+    expressions.use(cache, __version__)

@@ -14,7 +14,6 @@ from muster.cel.checker.infer import Inference
 from muster.cel.env import Declared
 from muster.cel.errors import Issue
 from muster.cel.types import Type
-from muster.model.finding import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Checked:
     @property
     def ok(self) -> bool:
         """Whether the expression may run: there may be warnings, but no errors."""
-        return all(issue.severity is not Severity.ERROR for issue in self.issues)
+        return all(issue.is_warning for issue in self.issues)
 
 
 def check(node: Node, env: Declared, text: str = "") -> Checked:
@@ -54,5 +53,5 @@ def check(node: Node, env: Declared, text: str = "") -> Checked:
     )
 
 
-def _order(issue: Issue) -> tuple[int, int, str]:
-    return (issue.offset, issue.severity.rank, issue.message)
+def _order(issue: Issue) -> tuple[int, bool, str]:
+    return (issue.offset, issue.is_warning, issue.message)

@@ -71,7 +71,7 @@ class Inference:
 
     def report(self, node: Node, message: Message) -> Type:
         """Collect an issue at the node, and return the type that stands for a mistake."""
-        self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, message.severity))
+        self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, is_warning=message.is_warning))
         return ERROR
 
     def infer(self, node: Node) -> Type:

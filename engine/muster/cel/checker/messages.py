@@ -8,8 +8,6 @@ from typing import NamedTuple
 from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
-from muster.model.finding import Severity
-from muster.model.names import did_you_mean
 
 
 class Message(NamedTuple):
@@ -17,7 +15,7 @@ class Message(NamedTuple):
 
     text: str
     hint: str = ""
-    severity: Severity = Severity.ERROR
+    is_warning: bool = False
 
 
 def _listed(names: Iterable[str], limit: int = 12) -> str:
@@ -51,6 +49,14 @@ def described(node: ast.Node) -> str:
             return "the value"
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'x'?` for the known name that is like `name`, ignoring case; empty if there is none."""
+    by_folded = {other.casefold(): other for other in sorted(known, reverse=True) if other != name}
+    folded = name.casefold()
+    nearest = [folded] if folded in by_folded else get_close_matches(folded, sorted(by_folded), n=1)
+    return f"did you mean {by_folded[nearest[0]]!r}?" if nearest else ""
+
+
 def undeclared_variable(name: str, known: Iterable[str]) -> Message:
     """A name that nothing declares."""
     names = sorted(known)
@@ -79,7 +85,7 @@ def almost_a_field(owner: str, name: str, known: Iterable[str]) -> Message | Non
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
     if not found:
         return None
-    return Message(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", Severity.WARNING)
+    return Message(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", is_warning=True)
 
 
 def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> Message:
@@ -132,12 +138,12 @@ def unknown_key(owner: str, key: str, known: Iterable[str]) -> Message:
     """A key of a map that nobody is known to write: a typing error, or a writer still to come."""
     names = sorted(known)
     hint = did_you_mean(key, names) or (f"known are {_listed(names)}" if names else "none is known")
-    return Message(f"nothing is known to set {owner}['{key}']", hint, Severity.WARNING)
+    return Message(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
 
 
 def constant_condition(value: str, effect: str) -> Message:
     """A literal where a condition belongs."""
-    return Message(f"this condition is always {value}: {effect}", severity=Severity.WARNING)
+    return Message(f"this condition is always {value}: {effect}", is_warning=True)
 
 
 def not_iterable(macro: str, type_: Type) -> Message:
