@@ -49,7 +49,7 @@ THROUGH = {
     },
     "cel": {
         "cel/checker/test_infer.py": "checker/compare checker/literals checker/messages checker/unify",
-        "cel/runtime/test_budget.py": "library/given weights",  # what is counted is held to what is done
+        "cel/runtime/test_budget.py": "library/arguments weights",  # what is counted is held to what is done
         "cel/test_against_cel_cpp.py": "library/operators",  # cel-cpp says what they give
         "cel/test_cache.py": "serial",
         "cel/test_cost.py": "extent",

@@ -181,7 +181,7 @@ def frozen(value: Any, now_ns: int) -> Any:
         return [frozen(item, now_ns) for item in value]
     if isinstance(value, Mapping):
         return sorted((repr(key), repr(frozen(item, now_ns))) for key, item in value.items())
-    if isinstance(value, cel.Optional):
+    if isinstance(value, cel.OptionalValue):
         return ("optional", value.present, frozen(value.value, now_ns))
     return (value.__class__.__name__, repr(value))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.library.registry import Declarations
 from muster.cel.types import (
     BOOL,
@@ -14,7 +14,7 @@ from muster.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -28,37 +28,44 @@ STATUS = StringType(values=("True", "False", "Unknown"))
 CONDITION = ObjectType(
     "condition",
     {
-        "type": Field(StringType(316), required=True),
-        "status": Field(STATUS, required=True),
-        "reason": Field(StringType(1024)),
-        "lastTransitionTime": Field(TIMESTAMP),
+        "type": FieldType(StringType(316), required=True),
+        "status": FieldType(STATUS, required=True),
+        "reason": FieldType(StringType(1024)),
+        "lastTransitionTime": FieldType(TIMESTAMP),
     },
 )
-TAINT = ObjectType("taint", {"key": Field(StringType(316)), "effect": Field(STRING)}, additional=DYN)
+TAINT = ObjectType("taint", {"key": FieldType(StringType(316)), "effect": FieldType(STRING)}, additional=DYN)
 CLUSTER = ObjectType(
     "self",
     {
-        "metadata": Field(
+        "metadata": FieldType(
             ObjectType(
                 "self.metadata",
-                {"name": Field(StringType(253), required=True), "labels": Field(MapType(STRING, StringType(63), 64))},
-            )
-        ),
-        "spec": Field(
-            ObjectType(
-                "self.spec",
                 {
-                    "hubAcceptsClient": Field(BOOL),
-                    "leaseDurationSeconds": Field(INT),
-                    "taints": Field(ListType(TAINT, 50)),
-                    "paused": Field(NullableType(BOOL)),
+                    "name": FieldType(StringType(253), required=True),
+                    "labels": FieldType(MapType(STRING, StringType(63), 64)),
                 },
             )
         ),
-        "status": Field(ObjectType("self.status", {"conditions": Field(ListType(CONDITION, 100)), "free": Field(DYN)})),
+        "spec": FieldType(
+            ObjectType(
+                "self.spec",
+                {
+                    "hubAcceptsClient": FieldType(BOOL),
+                    "leaseDurationSeconds": FieldType(INT),
+                    "taints": FieldType(ListType(TAINT, 50)),
+                    "paused": FieldType(NullableType(BOOL)),
+                },
+            )
+        ),
+        "status": FieldType(
+            ObjectType("self.status", {"conditions": FieldType(ListType(CONDITION, 100)), "free": FieldType(DYN)})
+        ),
     },
 )
-LEASE = ObjectType("lease", {"spec": Field(ObjectType("lease.spec", {"renewTime": Field(NullableType(TIMESTAMP))}))})
+LEASE = ObjectType(
+    "lease", {"spec": FieldType(ObjectType("lease.spec", {"renewTime": FieldType(NullableType(TIMESTAMP))}))}
+)
 
 VARIABLES: Mapping[str, Type] = {
     "self": CLUSTER, "lease": LEASE, "conditions": MapType(STRING, CONDITION), "now": TIMESTAMP,
@@ -68,5 +75,5 @@ VARIABLES: Mapping[str, Type] = {
 }  # fmt: skip
 
 
-SURROUNDINGS = Declared(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)
+SURROUNDINGS = CheckEnv(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)
 """The declarations that `check` asks for."""

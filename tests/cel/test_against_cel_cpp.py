@@ -22,7 +22,7 @@ from muster.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
-    Field,
+    FieldType,
     ListType,
     MapType,
     ObjectType,
@@ -62,11 +62,14 @@ def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(see
         assert str(declared(found.type)) == theirs
 
 
-CONDITION = ObjectType("condition", {"type": Field(STRING), "status": Field(STATUS), "n": Field(INT)})
-REPORT = ObjectType("report", {"n": Field(INT), "ok": Field(BOOL), "list": Field(ListType(INT))})
-SPEC = ObjectType("spec", {"count": Field(INT), "on": Field(BOOL), "half": Field(DYN), "of": Field(ListType(STRING))})
+CONDITION = ObjectType("condition", {"type": FieldType(STRING), "status": FieldType(STATUS), "n": FieldType(INT)})
+REPORT = ObjectType("report", {"n": FieldType(INT), "ok": FieldType(BOOL), "list": FieldType(ListType(INT))})
+SPEC = ObjectType(
+    "spec", {"count": FieldType(INT), "on": FieldType(BOOL), "half": FieldType(DYN), "of": FieldType(ListType(STRING))}
+)
 OBJECT = ObjectType(
-    "self", {"spec": Field(SPEC), "labels": Field(VARIABLES["labels"]), "conditions": Field(ListType(CONDITION))}
+    "self",
+    {"spec": FieldType(SPEC), "labels": FieldType(VARIABLES["labels"]), "conditions": FieldType(ListType(CONDITION))},
 )
 #: A whole number where the type says double is a double to us alone: the oracle does not see the type.
 DATA = {**SHARED, "f": DYN, "self": OBJECT, "reports": ListType(REPORT)}

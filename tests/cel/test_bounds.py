@@ -51,7 +51,7 @@ def test_the_costly_part_is_named() -> None:
 
 
 def test_a_budget_can_be_shared() -> None:
-    budget = cel.Budget(20_000)
+    budget = cel.CostBudget(20_000)
     program = cel.compile("l.all(a, a >= 0)")
     results = [program.run({"l": LIST}, budget=budget) for _ in range(4)]
     assert [result.error is None for result in results] == [True, True, False, False]

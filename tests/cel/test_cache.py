@@ -60,11 +60,11 @@ def test_every_tree_survives() -> None:
 
 
 def test_types_survive(directory: Path) -> None:
-    store = cache.Store(directory, VERSION)
+    store = cache.ExpressionCache(directory, VERSION)
     node = parse(TEXT)
     warnings = (cel.Issue("never true", 3, 1, 4, "look again", is_warning=True),)
     store.save(TEXT, ENV.digest, node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)}, warnings)
-    assert cache.Store(directory, VERSION).load(TEXT, ENV.digest) == (
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) == (
         node,
         {3: TIMESTAMP, 4: ListType(TIMESTAMP)},
         warnings,
@@ -85,10 +85,10 @@ def test_types_survive(directory: Path) -> None:
 )
 def test_an_unsound_entry_is_passed_over(directory: Path, damage: object) -> None:
     assert callable(damage)
-    cache.Store(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
     path.write_text(damage(path.read_text().strip()) + "\n")
-    assert cache.Store(directory, VERSION).load(TEXT, ENV.digest) is None
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
 
 
 def test_what_an_entry_holds_cannot_become_code() -> None:
@@ -112,23 +112,23 @@ def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_directory_that_others_can_write_into_is_not_used(directory: Path, mode: int) -> None:
     """What is kept there is believed: somebody else could decide what a policy says."""
-    cache.Store(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
-    assert cache.Store(directory, VERSION).load(TEXT, ENV.digest) is not None
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is not None
     before = lines(directory)
     directory.chmod(mode)
-    assert cache.Store(directory, VERSION).load(TEXT, ENV.digest) is None
-    cache.Store(directory, VERSION).save("2 + 2", ENV.digest, parse("2 + 2"), {})
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
+    cache.ExpressionCache(directory, VERSION).save("2 + 2", ENV.digest, parse("2 + 2"), {})
     assert lines(directory) == before
 
 
 def test_a_pipe_or_a_link_in_its_place_is_not_used(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nobody waits for a writer that never comes."""
-    cache.Store(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
     elsewhere = path.rename(tmp_path_factory.mktemp("elsewhere") / "file")
     for put in (os.mkfifo, lambda link: link.symlink_to(elsewhere)):
         put(path)
-        assert cache.Store(directory, VERSION).load(TEXT, ENV.digest) is None
-        cache.Store(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
+        assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
+        cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
         path.unlink()
     assert len(elsewhere.read_text().splitlines()) == 1

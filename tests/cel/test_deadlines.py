@@ -10,7 +10,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SENT = NOON - timedelta(minutes=3)
 
 
-def run(text: str, now: datetime) -> cel.Result:
+def run(text: str, now: datetime) -> cel.EvaluationResult:
     variables = {"now": cel.Clock(now).now, "sent": SENT, "seconds": 60, "half": SENT + timedelta(milliseconds=500)}
     return cel.compile(text, cel.Env()).run(variables, trace=True)
 

@@ -9,7 +9,7 @@ from muster.cel.types import (
     INT,
     STRING,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -45,15 +45,20 @@ def test_what_a_function_raises_is_an_evaluation_error() -> None:
         cel.compile("a.find()", env).evaluate({"a": "x"})
 
 
-TIMES = (TIMESTAMP, ListType(DURATION), MapType(STRING, DYN), ObjectType("o", {"at": Field(NullableType(TIMESTAMP))}))
+TIMES = (
+    TIMESTAMP,
+    ListType(DURATION),
+    MapType(STRING, DYN),
+    ObjectType("o", {"at": FieldType(NullableType(TIMESTAMP))}),
+)
 
 
 @pytest.mark.parametrize("parameter", TIMES)
 def test_a_function_that_may_be_given_moving_times_says_what_becomes_of_them(parameter: Type) -> None:
     with pytest.raises(ValueError, match="declares what becomes of moving ones"):
         cel.Function(len, (STRING, parameter), INT)
-    assert cel.Function(len, (STRING, parameter), INT, moving=cel.Moving.CARRIED).moving is cel.Moving.CARRIED
+    assert cel.Function(len, (STRING, parameter), INT, moving=cel.TimeUse.CARRIED).moving is cel.TimeUse.CARRIED
 
 
 def test_a_function_of_texts_has_nothing_to_declare() -> None:
-    assert cel.Function(len, (MapType(STRING, STRING), ObjectType("o", {"a": Field(INT)})), INT).moving is None
+    assert cel.Function(len, (MapType(STRING, STRING), ObjectType("o", {"a": FieldType(INT)})), INT).moving is None

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from muster import cel
-from muster.cel.declarations import Moving, Overload
-from muster.cel.library.registry import Row, libraries
+from muster.cel.declarations import Overload, TimeUse
+from muster.cel.library.registry import LibraryFunction, libraries
 from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType
 from tests.cel.calls import NOW, OVERLOADS, VARIABLES, Caller, held, outcome
 from tests.support.examples import often
@@ -35,12 +35,12 @@ def test_the_horizon_of_a_call_is_never_late(overload: Overload) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.may_move], ids=lambda row: str(row.name))
-def test_a_row_does_with_moving_values_what_it_declares(row: Row) -> None:
+def test_a_row_does_with_moving_values_what_it_declares(row: LibraryFunction) -> None:
     """What carries its arguments along has no horizon; what compares them, or reads them, has one."""
     random = Random(row.name)
     caller = Caller(random, read=False)
     horizons = (held(cel.compile(caller.call(random.choice(row.overloads))), random) for _ in range(300))
-    if row.moving is Moving.CARRIED:
+    if row.moving is TimeUse.CARRIED:
         assert not any(soon(horizon) for horizon in islice(horizons, 40))
     else:
         assert any(soon(horizon) for horizon in horizons)

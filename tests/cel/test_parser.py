@@ -37,7 +37,7 @@ SHAPES = [
     ("!!a", "!_(!_(a))"),
     ("a in b", "@in(a, b)"),
     ("a.`b-c`.?d", "a.b-c.?d"),
-    ("a[?0][1]", "Index(Index(a, 0), 1)"),
+    ("a[?0][1]", "IndexNode(IndexNode(a, 0), 1)"),
     ("[a, ?b,]", "ListNode(a, b)"),
     ("{?'k': v,}", "MapNode('k', v)"),
     ("has(a.b.c)", "has(a.b.c)"),

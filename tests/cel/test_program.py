@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from muster import cel
-from muster.cel.types import DURATION, DYN, STRING, TIMESTAMP, Field, ListType, MapType, NullableType, ObjectType
+from muster.cel.types import DURATION, DYN, STRING, TIMESTAMP, FieldType, ListType, MapType, NullableType, ObjectType
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE = ObjectType(
     "Lease",
     {
-        "renewTime": Field(TIMESTAMP),
-        "grace": Field(DURATION),
-        "seen": Field(ListType(TIMESTAMP)),
-        "by": Field(MapType(STRING, TIMESTAMP)),
-        "gone": Field(NullableType(TIMESTAMP)),
+        "renewTime": FieldType(TIMESTAMP),
+        "grace": FieldType(DURATION),
+        "seen": FieldType(ListType(TIMESTAMP)),
+        "by": FieldType(MapType(STRING, TIMESTAMP)),
+        "gone": FieldType(NullableType(TIMESTAMP)),
     },
 )
 ENV = cel.Env(variables={"now": TIMESTAMP, "lease": LEASE, "self": DYN})

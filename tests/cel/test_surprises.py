@@ -16,7 +16,7 @@ LITERALS = (
 )  # fmt: skip
 
 
-def outcome(text: str) -> cel.Result | None:
+def outcome(text: str) -> cel.EvaluationResult | None:
     """What an expression gives, None where it does not compile. Raises only where muster is wrong."""
     try:
         program = cel.compile(text, cel.Env())

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from muster.answers.reads import Reader, field_label, title_of
-from muster.cel.access import Access, accesses
+from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
 from muster.decide.placements.explain import why
 from muster.decide.placements.standing import PLACEMENT_LABEL
@@ -173,7 +173,7 @@ def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_
     return found
 
 
-def _variables(one: Evaluation) -> Iterator[Access]:
+def _variables(one: Evaluation) -> Iterator[FieldAccess]:
     """The variables of its policy that an expression reads."""
     for read in accesses(one.program.node).values():
         if read.variable == "variables" and read.steps:

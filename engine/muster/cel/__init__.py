@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.cel.clock import Clock as Clock
     from muster.cel.compiler import compile as compile  # noqa: A004 - used as cel.compile
     from muster.cel.compiler import inspect as inspect
-    from muster.cel.declarations import Moving as Moving
+    from muster.cel.declarations import TimeUse as TimeUse
     from muster.cel.env import Env as Env
     from muster.cel.env import Function as Function
     from muster.cel.errors import BudgetExceeded as BudgetExceeded
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from muster.cel.errors import EvaluationError as EvaluationError
     from muster.cel.errors import Issue as Issue
     from muster.cel.errors import SyntaxIssue as SyntaxIssue
+    from muster.cel.program import EvaluationResult as EvaluationResult
     from muster.cel.program import Program as Program
-    from muster.cel.program import Result as Result
     from muster.cel.runtime.budget import EXPRESSION_LIMIT as EXPRESSION_LIMIT
-    from muster.cel.runtime.budget import Budget as Budget
-    from muster.cel.runtime.selection import Optional as Optional
+    from muster.cel.runtime.budget import CostBudget as CostBudget
+    from muster.cel.runtime.selection import OptionalValue as OptionalValue
     from muster.cel.values import TypeValue as TypeValue
     from muster.cel.values import UInt as UInt
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 _MODULES = {
     "clock": ("Clock",),
     "compiler": ("compile", "inspect"),
-    "declarations": ("Moving",),
+    "declarations": ("TimeUse",),
     "env": ("Env", "Function"),
     "errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue"),
-    "program": ("Program", "Result"),
-    "runtime.budget": ("Budget", "EXPRESSION_LIMIT"),
-    "runtime.selection": ("Optional",),
+    "program": ("Program", "EvaluationResult"),
+    "runtime.budget": ("CostBudget", "EXPRESSION_LIMIT"),
+    "runtime.selection": ("OptionalValue",),
     "values": ("TypeValue", "UInt"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from muster.cel import ast
 
 
-class Access(NamedTuple):
+class FieldAccess(NamedTuple):
     """A field of a variable: the variable's name, and the steps to the field, keys and indices. `asked_for`: whether it
     is there, and not what it is, was asked."""
 
@@ -21,7 +21,7 @@ class Access(NamedTuple):
         return f"has({text})" if self.asked_for else text
 
 
-def access(node: ast.Node) -> Access | None:
+def access(node: ast.Node) -> FieldAccess | None:
     """Return the field that a node reads; None for what is no field, or one whose key is computed."""
     steps: list[str | int] = []
     asked_for = isinstance(node, ast.Has)
@@ -30,17 +30,17 @@ def access(node: ast.Node) -> Access | None:
             case ast.Ident():
                 if node.name.startswith("@"):
                     return None
-                return Access(node.name.removeprefix("."), tuple(steps[::-1]), asked_for)
+                return FieldAccess(node.name.removeprefix("."), tuple(steps[::-1]), asked_for)
             case ast.Select() | ast.Has():
                 steps.append(node.field)
                 node = node.operand
-            case ast.Index(index=ast.Literal(value=str() | int() as key)):
+            case ast.IndexNode(index=ast.Literal(value=str() | int() as key)):
                 steps.append(key)
                 node = node.operand
             case _:
                 return None
 
 
-def accesses(node: ast.Node) -> dict[int, Access]:
+def accesses(node: ast.Node) -> dict[int, FieldAccess]:
     """Return the fields that a tree reads, by the id of the node that reads them."""
     return {inner.id: found for inner in ast.walk(node) if (found := access(inner)) is not None}

@@ -55,7 +55,7 @@ class Has(_Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(_Node):
+class IndexNode(_Node):
     """`operand[index]`, or `operand[?index]` where `optional`."""
 
     operand: "Node"
@@ -81,7 +81,7 @@ class ListNode(_Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MapEntry:
     """One `key: value` of a map; `optional` where written `?key: value`."""
 
     key: "Node"
@@ -93,11 +93,11 @@ class Entry:
 class MapNode(_Node):
     """`{k: v}`."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MessageField:
     """One `name: value` of a message literal."""
 
     name: str
@@ -110,7 +110,7 @@ class Struct(_Node):
     """`Name{field: value}`: a message literal."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[MessageField, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Bind(_Node):
     body: "Node"
 
 
-Node: TypeAlias = Literal | Ident | Select | Has | Index | Call | ListNode | MapNode | Struct | Macro | Bind
+Node: TypeAlias = Literal | Ident | Select | Has | IndexNode | Call | ListNode | MapNode | Struct | Macro | Bind
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -146,7 +146,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
         case Select() | Has():
             return (node.operand,)
-        case Index():
+        case IndexNode():
             return (node.operand, node.index)
         case Call():
             return node.args if node.target is None else (node.target, *node.args)

@@ -26,7 +26,7 @@ Analysed: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20
 
 
-class Store:
+class ExpressionCache:
     """The file of one directory. Another process may add to it at the same time: lines are written whole."""
 
     def __init__(self, directory: Path, version: str) -> None:
@@ -117,14 +117,14 @@ def _key(text: str, digest: str) -> str:
 
 
 class _Current:
-    store: Store | None = None
+    store: ExpressionCache | None = None
 
 
 def use(directory: Path | None, version: str) -> None:
     """Keep the expressions that this version of the engine compiles in a directory from now on; None stops that."""
-    _Current.store = None if directory is None else Store(directory, version)
+    _Current.store = None if directory is None else ExpressionCache(directory, version)
 
 
-def current() -> Store | None:
+def current() -> ExpressionCache | None:
     """Return the cache in use."""
     return _Current.store

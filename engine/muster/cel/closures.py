@@ -32,9 +32,9 @@ def path(node: ast.Node) -> str:
             return "the value" if node.name.startswith("@") else node.name
         case ast.Select():
             return f"{path(node.operand)}.{node.field}"
-        case ast.Index(index=ast.Literal(value=key)):
+        case ast.IndexNode(index=ast.Literal(value=key)):
             return f"{path(node.operand)}[{shown(key)}]"
-        case ast.Index():
+        case ast.IndexNode():
             return f"{path(node.operand)}[...]"
         case ast.Call():
             return "the result" if not node.function[0].isalpha() else f"the result of {node.function}()"
@@ -101,7 +101,7 @@ class _Builder:
             case ast.Has():
                 operand, field = self.step(node.operand), node.field
                 return lambda frame: selection.has(operand(frame), field)
-            case ast.Index():
+            case ast.IndexNode():
                 return self.converted(node, self.index(node))
             case ast.Call():
                 return self.call(node)
@@ -157,7 +157,7 @@ class _Builder:
             return lambda frame: selection.optional_select(operand(frame), field)
         return lambda frame: selection.select(operand(frame), field, where)
 
-    def index(self, node: ast.Index) -> Step:
+    def index(self, node: ast.IndexNode) -> Step:
         operand, key, where = self.step(node.operand), self.step(node.index), path(node.operand)
         if node.optional:
             return lambda frame: selection.optional_index(operand(frame), key(frame))

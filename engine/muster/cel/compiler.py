@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from muster.cel import ast, cache
 from muster.cel.codegen.generate import generate
-from muster.cel.env import Env, declared
+from muster.cel.env import Env, check_env
 from muster.cel.errors import CompileError, CostIssue, Issue, issue_at
 from muster.cel.program import Program
 from muster.cel.types import DYN, Type, reduce_type
 
 if TYPE_CHECKING:
-    from muster.cel.checker import Checked
+    from muster.cel.checker import CheckedExpression
 
 _DYNAMIC = Env()
 _KEPT = 20_000
@@ -41,12 +41,12 @@ def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - the i
     return program
 
 
-def inspect(text: str, env: Env) -> "Checked":
+def inspect(text: str, env: Env) -> "CheckedExpression":
     """Return what the checker finds: types, and issues of which some may only be warnings. Raises SyntaxIssue."""
     from muster.cel.checker import check
     from muster.cel.parser import parse
 
-    return check(parse(text), declared(env), text)
+    return check(parse(text), check_env(env), text)
 
 
 def _compile(text: str, env: Env) -> Program:
@@ -72,7 +72,7 @@ def _analysed(text: str, env: Env) -> tuple[ast.Node, dict[int, Type], tuple[Iss
     if env.typed:
         from muster.cel.checker import check
 
-        checked = check(node, declared(env), text)
+        checked = check(node, check_env(env), text)
         errors = tuple(issue for issue in checked.issues if not issue.is_warning)
         if errors:
             raise CompileError(_first(errors, text))
@@ -93,7 +93,7 @@ def _first(issues: tuple[Issue, ...], text: str) -> tuple[Issue, ...]:
     return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, is_warning=rest[0].is_warning))
 
 
-def _afford(text: str, env: Env, node: ast.Node, checked: "Checked") -> None:
+def _afford(text: str, env: Env, node: ast.Node, checked: "CheckedExpression") -> None:
     """Refuse an expression that may cost more than its environment allows. Raises CostIssue."""
     from muster.cel.cost import estimate, limit_issue
 
@@ -105,7 +105,7 @@ def _needed(node: ast.Node, types: Mapping[int, Type]) -> dict[int, Type]:
     """Return the reduced types of what is read from data, of what loops go over, and of the whole."""
     wanted = {node.id}
     for current in ast.walk(node):
-        if isinstance(current, ast.Ident | ast.Select | ast.Index):
+        if isinstance(current, ast.Ident | ast.Select | ast.IndexNode):
             wanted.add(current.id)
         elif isinstance(current, ast.Macro):
             wanted.add(current.range.id)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from muster.cel.types import Type, parse_type, split_types
 
 
-class Moving(Enum):
+class TimeUse(Enum):
     """What a function does with a time or a duration that moves with `now`: each that may be given one declares it.
 
     A plain result that depends on a moving value has a horizon. Who makes the result tells the clock.

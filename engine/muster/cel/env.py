@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from muster.cel.declarations import Functions, Moving, Overload, by_function
+from muster.cel.declarations import Functions, Overload, TimeUse, by_function
 from muster.cel.library.registry import Declarations
 from muster.cel.types import BOOL, Type, canonical, may_have_times
 
@@ -34,12 +34,12 @@ class Function:
     cost: int = 1
     member: bool = False
     walks: bool = False
-    moving: Moving | None = None
+    moving: TimeUse | None = None
 
     def __post_init__(self) -> None:
         """Refuse a function that does not say what becomes of moving values."""
         if self.moving is None and any(map(may_have_times, self.parameters)):
-            raise ValueError("a function that may be given times declares what becomes of moving ones: see Moving")
+            raise ValueError("a function that may be given times declares what becomes of moving ones: see TimeUse")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ class Env:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class CheckEnv:
     """An environment as the checker reads it: with the overloads of all functions."""
 
     variables: Mapping[str, Type]
@@ -123,11 +123,11 @@ class Declared:
     result: Type | None
 
 
-def declared(env: Env) -> Declared:
+def check_env(env: Env) -> CheckEnv:
     """Return the declarations of `env`, the functions of the language and its libraries among them."""
     own = {
         name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
         for name, entry in env.functions.items()
     }
     functions = Declarations({**by_function(env.overloads), **own})
-    return Declared(env.variables, functions, env.container, env.known_keys, env.expected)
+    return CheckEnv(env.variables, functions, env.container, env.known_keys, env.expected)

@@ -34,47 +34,47 @@ CEILING: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class IntRange:
     """The least and the most of something, both included. Sums and products stop at the ceiling."""
 
     min: int
     max: int
 
-    def __add__(self, other: "Range | int") -> "Range":
+    def __add__(self, other: "IntRange | int") -> "IntRange":
         least, most = _ends(other)
-        return Range(min(self.min + least, CEILING), min(self.max + most, CEILING))
+        return IntRange(min(self.min + least, CEILING), min(self.max + most, CEILING))
 
-    def __mul__(self, other: "Range | int") -> "Range":
+    def __mul__(self, other: "IntRange | int") -> "IntRange":
         least, most = _ends(other)
-        return Range(min(self.min * least, CEILING), min(self.max * most, CEILING))
+        return IntRange(min(self.min * least, CEILING), min(self.max * most, CEILING))
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __or__(self, other: "Range") -> "Range":
+    def __or__(self, other: "IntRange") -> "IntRange":
         """Return what covers either."""
-        return Range(min(self.min, other.min), max(self.max, other.max))
+        return IntRange(min(self.min, other.min), max(self.max, other.max))
 
-    def scaled(self, factor: float) -> "Range":
+    def scaled(self, factor: float) -> "IntRange":
         """Return the range times a factor, rounded up."""
-        return Range(math.ceil(self.min * factor), min(math.ceil(self.max * factor), CEILING))
+        return IntRange(math.ceil(self.min * factor), min(math.ceil(self.max * factor), CEILING))
 
     @property
-    def as_text(self) -> "Range":
+    def as_text(self) -> "IntRange":
         """What it takes to walk through so many characters."""
         return self.scaled(0.125)
 
     @property
-    def or_nothing(self) -> "Range":
+    def or_nothing(self) -> "IntRange":
         """The range of something that may not happen at all."""
-        return Range(0, self.max)
+        return IntRange(0, self.max)
 
 
-def _ends(number: Range | int) -> tuple[int, int]:
+def _ends(number: IntRange | int) -> tuple[int, int]:
     return (number, number) if isinstance(number, int) else (number.min, number.max)
 
 
-ZERO: Final = Range(0, 0)
-ONE: Final = Range(1, 1)
+ZERO: Final = IntRange(0, 0)
+ONE: Final = IntRange(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,17 @@ class Extent:
     assumed: bool = False
     scalar: bool = False
 
-    def items(self) -> Range:
+    def items(self) -> IntRange:
         """Return how many items a loop over the value meets."""
         return self._range(DEFAULT_ITEMS)
 
-    def length(self) -> Range:
+    def length(self) -> IntRange:
         """Return how many characters the value has."""
         return self._range(DEFAULT_LENGTH)
 
-    def _range(self, default: int) -> Range:
+    def _range(self, default: int) -> IntRange:
         most = min(default if self.most is None else self.most, CEILING)
-        return Range(min(self.least, most), most)
+        return IntRange(min(self.least, most), most)
 
     def __or__(self, other: "Extent") -> "Extent":
         """Return what covers either value."""
@@ -127,7 +127,7 @@ class Extent:
         """The extent of a part of the value, or of all of it."""
         return Extent(0, self.most, self.path, self.element, self.key, self.assumed)
 
-    def sized(self, size: Range, element: "Extent | None" = None) -> "Extent":
+    def sized(self, size: IntRange, element: "Extent | None" = None) -> "Extent":
         """Return the extent of something made from this value, with a size of its own."""
         return Extent(size.min, size.max, self.path, element, None, self.assumed)
 
@@ -174,35 +174,35 @@ def extent_of(type_: Type, path: str) -> Extent:
             return SCALAR
 
 
-def weight(type_: Type, extent: Extent) -> Range:
+def weight(type_: Type, extent: Extent) -> IntRange:
     """Return how many units it takes to compare a value with another, as `==` does: for each part, text by eights."""
     match type_:
         case NullableType() | OptionalType():
-            return weight(type_.element, extent) + Range(0, ELEMENT)
+            return weight(type_.element, extent) + IntRange(0, ELEMENT)
         case StringType():
             return extent.length().as_text | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
-            each = Range(2, 2 + ELEMENT) + weight(type_.element, inner)
-            return (Range(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
+            each = IntRange(2, 2 + ELEMENT) + weight(type_.element, inner)
+            return (IntRange(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
         case MapType():
             value, key = extent.element or extent_of(type_.value, extent.path), extent.key or SCALAR
-            each = Range(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
-            return (Range(ENTRY, ENTRY) + extent.items() * each).or_nothing
+            each = IntRange(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
+            return (IntRange(ENTRY, ENTRY) + extent.items() * each).or_nothing
         case ObjectType():
-            each = Range(ENTRY, ENTRY)
+            each = IntRange(ENTRY, ENTRY)
             for field in type_.fields.values():
-                each = each + Range(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
-            return (each if type_.additional is None else each + Range(0, ENTRY * DEFAULT_ITEMS)).or_nothing
+                each = each + IntRange(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
+            return (each if type_.additional is None else each + IntRange(0, ENTRY * DEFAULT_ITEMS)).or_nothing
         case _ if is_dyn(type_) and extent.element is not None:
-            each = Range(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
-            return (Range(ENTRY, ENTRY) + extent.length() * each).or_nothing
+            each = IntRange(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
+            return (IntRange(ENTRY, ENTRY) + extent.length() * each).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
-            return extent.length().as_text | Range(1, PRECISE)
+            return extent.length().as_text | IntRange(1, PRECISE)
         case _ if type_ in _BASIC:
             return ONE
         case _:
-            return Range(1, PRECISE)
+            return IntRange(1, PRECISE)
 
 
 _BASIC: Final = frozenset({INT, UINT, DOUBLE, BOOL, NULL})

@@ -221,7 +221,7 @@ class _Translator:
         offset = self.operator_offset(tree.children[0], "[")
         operand = self.node(tree.children[0], depth)
         index = self.node(tree.children[-1], depth)
-        return ast.Index(number, offset, operand, index, tree.data == "member_opt_index")
+        return ast.IndexNode(number, offset, operand, index, tree.data == "member_opt_index")
 
     def list_(self, tree: Tree, depth: int) -> ast.Node:
         number = self.take_id()
@@ -232,7 +232,9 @@ class _Translator:
     def map_(self, tree: Tree, depth: int) -> ast.Node:
         number = self.take_id()
         entries = tuple(
-            ast.Entry(self.node(init.children[-2], depth), self.node(init.children[-1], depth), len(init.children) == 3)
+            ast.MapEntry(
+                self.node(init.children[-2], depth), self.node(init.children[-1], depth), len(init.children) == 3
+            )
             for init in tree.children
         )
         return ast.MapNode(number, tree.meta.start_pos, entries)
@@ -243,7 +245,9 @@ class _Translator:
         if name is None:
             raise self.fail(tree.meta.start_pos, "only a type name can stand before '{'")
         fields = tuple(
-            ast.Field(self.field(init.children[-2]), self.node(init.children[-1], depth), len(init.children) == 3)
+            ast.MessageField(
+                self.field(init.children[-2]), self.node(init.children[-1], depth), len(init.children) == 3
+            )
             for init in tree.children[1:]
         )
         return ast.Struct(number, tree.meta.start_pos, name, fields)

@@ -11,15 +11,15 @@ from muster.cel.clock import Clock
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
-from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, Budget, Meter
+from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, CostBudget, Meter
 from muster.cel.runtime.describe import named
-from muster.cel.runtime.temporal import Instant
+from muster.cel.runtime.temporal import PreciseInstant
 from muster.cel.trace import Trace, trace_of
 from muster.cel.types import Type
 from muster.cel.weights import weigh
 
 
-class Result(NamedTuple):
+class EvaluationResult(NamedTuple):
     """What an evaluation gave: a value or an error.
 
     `horizon` is the first whole second after now at which a comparison that was made flips, None where time alone never
@@ -112,7 +112,9 @@ class Program:
             self._explain = closures.build(self.node, self.env, self.types)
         return self._explain(Frame(variables, meter))
 
-    def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int, shared: Budget | None = None) -> Any:
+    def _recover(
+        self, error: Exception, variables: Mapping[str, Any], limit: int, shared: CostBudget | None = None
+    ) -> Any:
         """Evaluate again what failed, with the engine that can say why; return the value if it finds one.
 
         That engine is several times slower, so it gets less to spend: where that is not enough, the failure is told
@@ -137,7 +139,7 @@ class Program:
         except RecursionError:
             raise EvaluationError("a value is nested too deep to be evaluated") from None
 
-    def _over(self, error: BudgetExceeded, limit: int, shared: Budget | None) -> BudgetExceeded:
+    def _over(self, error: BudgetExceeded, limit: int, shared: CostBudget | None) -> BudgetExceeded:
         """Return the error with the costly part named."""
         if error.message:
             return error
@@ -158,9 +160,9 @@ class Program:
         variables: Mapping[str, Any],
         *,
         clock: Clock | None = None,
-        budget: int | Budget | None = None,
+        budget: int | CostBudget | None = None,
         trace: bool = False,
-    ) -> Result:
+    ) -> EvaluationResult:
         """Evaluate, and tell everything about it. Never raises for what an expression or its data does.
 
         `clock` is the one that `variables['now']` comes from; without it, a plain datetime there gets one. `budget` is
@@ -193,9 +195,11 @@ class Program:
         if shared is not None:
             shared.end(outer, cost)
         traced = self._traced(variables, limit) if trace else None
-        return _RESULT(Result, (value, error, None if clock is None else _settled(clock, noted), cost, traced))
+        return _RESULT(
+            EvaluationResult, (value, error, None if clock is None else _settled(clock, noted), cost, traced)
+        )
 
-    def value(self, variables: Mapping[str, Any], budget: Budget) -> Any:
+    def value(self, variables: Mapping[str, Any], budget: CostBudget) -> Any:
         """Return the value, and spend what it costs. Raises EvaluationError.
 
         `variables['now']` comes from a clock, which then also has what this evaluation noted. For what runs for each of
@@ -247,7 +251,7 @@ _LAST = local()
 
 def _with_clock(variables: Mapping[str, Any]) -> tuple[Mapping[str, Any], Clock | None]:
     now = variables.get("now")
-    if isinstance(now, Instant) and isinstance(now.clock, Clock):
+    if isinstance(now, PreciseInstant) and isinstance(now.clock, Clock):
         return variables, now.clock
     if not isinstance(now, datetime) or now.tzinfo is None:
         return variables, None

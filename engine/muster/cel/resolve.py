@@ -58,7 +58,7 @@ class _Resolver:
                 return found or replace(node, operand=self.node(node.operand, local))
             case ast.Has():
                 return replace(node, operand=self.node(node.operand, local))
-            case ast.Index():
+            case ast.IndexNode():
                 return replace(node, operand=self.node(node.operand, local), index=self.node(node.index, local))
             case ast.Call():
                 return self.call(node, local)

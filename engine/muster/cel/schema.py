@@ -19,7 +19,7 @@ from muster.cel.types import (
     NULL,
     STRING,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -146,7 +146,7 @@ class _Reader:
         if isinstance(properties, Mapping) and (properties or additional is False):
             required = schema.get("required") or ()
             fields = {
-                str(key): Field(self.type_of(value, f"{name}.{key}"), key in required)
+                str(key): FieldType(self.type_of(value, f"{name}.{key}"), key in required)
                 for key, value in properties.items()
             }
             return ObjectType(name, fields, rest)

@@ -33,7 +33,7 @@ def dump(node: ast.Node) -> Json:
             return ["S", *head, dump(node.operand), node.field, node.optional]
         case ast.Has():
             return ["H", *head, dump(node.operand), node.field]
-        case ast.Index():
+        case ast.IndexNode():
             return ["X", *head, dump(node.operand), dump(node.index), node.optional]
         case ast.Call():
             target = None if node.target is None else dump(node.target)
@@ -89,7 +89,7 @@ def _node(tag: str, identity: int, offset: int, rest: list[Json], depth: int) ->
         case "H", [operand, str(field)]:
             return ast.Has(identity, offset, load(operand, depth), field)
         case "X", [operand, index, bool(optional)]:
-            return ast.Index(identity, offset, load(operand, depth), load(index, depth), optional)
+            return ast.IndexNode(identity, offset, load(operand, depth), load(index, depth), optional)
         case "C", [str(function), target, list(args)]:
             return _call(identity, offset, function, target, args, depth)
         case "A", [list(elements), list(optional)] if all(type(place) is int for place in optional):
@@ -131,17 +131,17 @@ def _macro(
     return ast.Macro(identity, offset, name, load(source, depth), names, _all(args, depth))
 
 
-def _entry(data: Json, depth: int) -> ast.Entry:
+def _entry(data: Json, depth: int) -> ast.MapEntry:
     match data:
         case [key, value, bool(optional)]:
-            return ast.Entry(load(key, depth), load(value, depth), optional)
+            return ast.MapEntry(load(key, depth), load(value, depth), optional)
     raise ValueError("not an entry of a map")
 
 
-def _field(data: Json, depth: int) -> ast.Field:
+def _field(data: Json, depth: int) -> ast.MessageField:
     match data:
         case [str(name), value, bool(optional)]:
-            return ast.Field(name, load(value, depth), optional)
+            return ast.MessageField(name, load(value, depth), optional)
     raise ValueError("not a field of a message")
 
 

@@ -12,7 +12,7 @@ from muster.cel.runtime.describe import shown
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TracePart:
     """One sub-expression: where it stands, how it is written in short, and what it gave.
 
     `state` is `value`, `error` or `skipped`; `value` is the value, the error's message, or None.
@@ -41,7 +41,7 @@ class Trace:
     """
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[TracePart, ...]
     deadlines: tuple[Deadline, ...] = ()
     values: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
     outcomes: frozenset[tuple[int, bool]] = field(default=frozenset(), repr=False, compare=False)
@@ -57,7 +57,7 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Itera
     Left out is what tells nothing: constants, the beginnings of a path whose end was reached, and what stands inside a
     part that was not evaluated.
     """
-    parts: list[Part] = []
+    parts: list[TracePart] = []
     pending: list[tuple[ast.Node, bool]] = [(node, True)]
     while pending:
         current, telling = pending.pop()
@@ -74,9 +74,9 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Itera
 def _leads_on(node: ast.Node, child: ast.Node) -> bool:
     """Return whether a child is the beginning of the path that its parent ends."""
     return (
-        isinstance(node, ast.Select | ast.Has | ast.Index)
+        isinstance(node, ast.Select | ast.Has | ast.IndexNode)
         and child is node.operand
-        and isinstance(child, ast.Ident | ast.Select | ast.Index)
+        and isinstance(child, ast.Ident | ast.Select | ast.IndexNode)
     )
 
 
@@ -84,17 +84,17 @@ def _hidden(node: ast.Node) -> bool:
     return isinstance(node, ast.Ident) and node.name.startswith("@")
 
 
-def _part(node: ast.Node, seen: Mapping[int, Any]) -> Part:
+def _part(node: ast.Node, seen: Mapping[int, Any]) -> TracePart:
     label = path(node)
     if node.id not in seen:
-        return Part(node.id, node.offset, label, "skipped", None)
+        return TracePart(node.id, node.offset, label, "skipped", None)
     value = seen[node.id]
     if isinstance(value, Failure):
-        return Part(node.id, node.offset, label, "error", value.error.message)
-    return Part(node.id, node.offset, label, "value", value)
+        return TracePart(node.id, node.offset, label, "error", value.error.message)
+    return TracePart(node.id, node.offset, label, "value", value)
 
 
-def _layout(text: str, parts: tuple[Part, ...]) -> list[str]:
+def _layout(text: str, parts: tuple[TracePart, ...]) -> list[str]:
     """Return the text, line by line, each followed by the values of its parts, the rightmost first."""
     lines: list[str] = []
     start = 0

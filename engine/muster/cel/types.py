@@ -116,16 +116,16 @@ class TypeParam(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an object type. A field that is not `required` may be absent: `has()` asks."""
+class FieldType:
+    """A field of an object type. A field that is not `required` may be absent: `has()` tells."""
 
     type: Type
     required: bool = False
 
 
-def required(**types: Type) -> dict[str, Field]:
+def required(**types: Type) -> dict[str, FieldType]:
     """Return the fields of a mapping that are always there."""
-    return {name: Field(type_, required=True) for name, type_ in types.items()}
+    return {name: FieldType(type_, required=True) for name, type_ in types.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,7 @@ class ObjectType(Type):
     """A mapping with known fields; `additional` types the others, and None forbids them."""
 
     name: str
-    fields: Mapping[str, Field] = field(default_factory=lambda: MappingProxyType({}))
+    fields: Mapping[str, FieldType] = field(default_factory=lambda: MappingProxyType({}))
     additional: Type | None = None
 
     def __eq__(self, other: object) -> bool:

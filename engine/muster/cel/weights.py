@@ -59,7 +59,7 @@ def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
     match node:
         case ast.Select():
             return (4 if node.optional else 1) + _read(types.get(node.id))
-        case ast.Index():
+        case ast.IndexNode():
             return call_weight("_[?_]" if node.optional else "_[_]", member=False, env=env) + _read(types.get(node.id))
         case ast.Call():
             return call_weight(node.function, member=node.target is not None, env=env)

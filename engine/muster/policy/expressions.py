@@ -143,7 +143,7 @@ def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str
     As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
     """
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Index) and _is_variable(inner.operand, variable):
+        if isinstance(inner, ast.IndexNode) and _is_variable(inner.operand, variable):
             yield from _literal(inner.index)
         elif isinstance(inner, ast.Select | ast.Has) and _is_variable(inner.operand, variable):
             yield inner.field
@@ -161,7 +161,7 @@ def speaks_of_silence(node: ast.Node) -> bool:
             return True
         if isinstance(inner, ast.Select | ast.Has) and inner.field == "stale":
             return True
-        if isinstance(inner, ast.Index) and "stale" in _literal(inner.index):
+        if isinstance(inner, ast.IndexNode) and "stale" in _literal(inner.index):
             return True
     return False
 

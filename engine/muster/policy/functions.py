@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.env import Function
 from muster.cel.types import STRING, MapType, StringType, Type
 from muster.model.tree import Tree
@@ -21,4 +21,4 @@ def status(conditions: Mapping[str, Tree], type_: str) -> str:
 @cache
 def fleet_functions(condition: Type) -> Mapping[str, Function]:
     """Return the functions that policies see, `condition` being the type of one condition."""
-    return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=Moving.CARRIED)}
+    return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=TimeUse.CARRIED)}

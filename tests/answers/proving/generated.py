@@ -12,13 +12,25 @@ from muster.answers.proving.solver import Nothing, Solver
 from muster.answers.proving.translate import Translator
 from muster.answers.proving.values import given
 from muster.answers.proving.world import Input, Model, World
-from muster.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, Field, ListType, MapType, NullableType, ObjectType
+from muster.cel.types import (
+    BOOL,
+    DURATION,
+    INT,
+    STRING,
+    TIMESTAMP,
+    FieldType,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+)
 
-_ITEM = ObjectType("item", {"n": Field(INT, required=True), "s": Field(STRING), "p": Field(BOOL)})
+_ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {
     "i": INT, "j": INT, "s": STRING, "u": STRING, "p": BOOL, "q": BOOL, "t": TIMESTAMP, "d": DURATION,
     "o": ObjectType("o", {
-        "n": Field(INT), "s": Field(NullableType(STRING)), "in": Field(_ITEM), "t": Field(NullableType(TIMESTAMP)),
+        "n": FieldType(INT), "s": FieldType(NullableType(STRING)), "in": FieldType(_ITEM),
+        "t": FieldType(NullableType(TIMESTAMP)),
     }),
     "l": ListType(_ITEM), "x": ListType(INT, 3), "m": MapType(STRING, INT),
 }  # fmt: skip

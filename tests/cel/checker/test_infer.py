@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from muster.cel.ast import walk
-from muster.cel.checker import Checked, check
+from muster.cel.checker import CheckedExpression, check
 from muster.cel.declarations import parse_overload
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.parser import parse
 from muster.cel.types import BOOL, DYN, INT, STRING, parse_type
 from tests.cel.surroundings import SURROUNDINGS, VARIABLES
 
 
-def checked(text: str, env: Declared | None = None) -> Checked:
+def checked(text: str, env: CheckEnv | None = None) -> CheckedExpression:
     return check(parse(text), env or SURROUNDINGS, text)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.cel.declarations import OPERATORS, Moving, parse_overload
-from muster.cel.library.registry import Declarations, Library, Row, libraries, lookup
+from muster.cel.declarations import OPERATORS, TimeUse, parse_overload
+from muster.cel.library.registry import Declarations, Library, LibraryFunction, libraries, lookup
 from muster.cel.types import BOOL
 from tests.cel.library.tables import has_no_value
 
@@ -27,7 +27,7 @@ def test_no_row_hides_another() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: Row) -> None:
+def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: LibraryFunction) -> None:
     for overload in row.overloads:
         given = " ".join(map(str, overload.params))
         wanted = set(re.findall(r"type_param:\w+", str(overload.result)))
@@ -74,12 +74,12 @@ def test_a_row_without_a_weight_is_no_row() -> None:
 def test_a_row_that_may_be_given_moving_times_says_what_becomes_of_them(signature: str) -> None:
     with pytest.raises(ValueError, match=r"some.f\(\) does not say what becomes of values that move with now"):
         Library("some").plain(f"some_f  some.f  {signature}", weight=1, doc="x")(int)
-    Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=Moving.READ, doc="x")(int)
+    Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 
 def test_a_row_that_is_never_given_times_declares_nothing_about_them() -> None:
     with pytest.raises(ValueError, match=r"some.f\(\) is not given values that move with now"):
-        Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=Moving.READ, doc="x")(int)
+        Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 
 @pytest.mark.parametrize("expression", ["'a'.nosuch()", "nosuch(1)"])

@@ -96,7 +96,7 @@ def weighed() -> Iterator[Work]:
         tracemalloc.stop()
 
 
-def quick(text: str, variables: dict[str, Any], budget: int) -> tuple[cel.Result, int]:
+def quick(text: str, variables: dict[str, Any], budget: int) -> tuple[cel.EvaluationResult, int]:
     """Evaluate, and count what the engine did; looking for why it failed, which has a bound of its own, is left out."""
     program = cel.compile(text)
     result = program.run(variables, budget=budget)  # imports, caches and the engine that explains are there now

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel.runtime.conversion import format_span, format_time, parse_span, parse_time
-from muster.cel.runtime.temporal import Instant, Span, instant, instant_ns, span, span_ns
+from muster.cel.runtime.temporal import PreciseInstant, PreciseSpan, instant, instant_ns, span, span_ns
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NANOSECONDS = st.integers(-(10**18), 10**18)
@@ -46,8 +46,8 @@ def test_texts_are_read_back(ns: int) -> None:
 def test_plain_classes_wherever_they_do(microseconds: int) -> None:
     assert type(instant(microseconds * 1000)) is datetime
     assert type(span(microseconds * 1000)) is timedelta
-    assert type(instant(microseconds * 1000 + 1)) is Instant
-    assert type(span(microseconds * 1000 + 1)) is Span
+    assert type(instant(microseconds * 1000 + 1)) is PreciseInstant
+    assert type(span(microseconds * 1000 + 1)) is PreciseSpan
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from types import MappingProxyType
 from muster.cel.ast import Node
 from muster.cel.checker import messages
 from muster.cel.checker.infer import Inference
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.errors import Issue
 from muster.cel.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedExpression:
     """What the checker found.
 
     `types` gives each node's type; `overloads` each call's overload ids that fit (several where operands are
@@ -37,14 +37,14 @@ class Checked:
         return all(issue.is_warning for issue in self.issues)
 
 
-def check(node: Node, env: Declared, text: str = "") -> Checked:
+def check(node: Node, env: CheckEnv, text: str = "") -> CheckedExpression:
     """Check an expression in its environment. `text`, its source, gives issues their line and column."""
     walk = Inference(env, text)
     found = walk.infer(node)
     if env.result is not None and not walk.unify.assignable(env.result, found):
         walk.report(node, messages.wrong_result(env.result, walk.unify.close(found)))
     types = {id_: walk.unify.close(type_) for id_, type_ in walk.types.items()}
-    return Checked(
+    return CheckedExpression(
         types=MappingProxyType(types),
         type=types[node.id],
         issues=tuple(sorted(set(walk.issues), key=_order)),

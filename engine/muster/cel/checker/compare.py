@@ -5,7 +5,7 @@ from typing import Final
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import messages
-from muster.cel.checker.messages import Message
+from muster.cel.checker.messages import IssueMessage
 from muster.cel.types import NUMERIC, ListType, MapType, StringType, Type, bare
 
 _MIRRORED: Final = frozenset(("_==_", "_!=_"))
@@ -20,7 +20,7 @@ def numbers_compare(operator: str, left: Type, right: Type) -> bool:
     return bare(left) in NUMERIC and bare(right) in NUMERIC
 
 
-def impossible_value(operator: str, operands: tuple[Node, ...], types: tuple[Type, Type]) -> Message | None:
+def impossible_value(operator: str, operands: tuple[Node, ...], types: tuple[Type, Type]) -> IssueMessage | None:
     """Return what is wrong with comparing an enum to literals that it does not have; None where nothing is."""
     pairs = [(operands[0], types[0], operands[1])]
     if operator in _MIRRORED:

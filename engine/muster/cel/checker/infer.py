@@ -11,10 +11,10 @@ from typing import Any, Final
 from muster.cel import ast
 from muster.cel.ast import Node
 from muster.cel.checker import compare, literals, messages
-from muster.cel.checker.messages import Message
+from muster.cel.checker.messages import IssueMessage
 from muster.cel.checker.unify import Substitution, values_of
 from muster.cel.declarations import Overload
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.errors import Issue, issue_at
 from muster.cel.resolve import candidates, qualified
 from muster.cel.types import (
@@ -52,7 +52,7 @@ _CONDITIONS: Final = frozenset(("all", "exists", "exists_one", "existsOne", "fil
 class Inference:
     """The state of one walk: the types found, the names and overloads resolved, the issues collected."""
 
-    def __init__(self, env: Declared, text: str) -> None:
+    def __init__(self, env: CheckEnv, text: str) -> None:
         """Prepare to check an expression, whose source text serves for lines and columns only."""
         self.env = env
         self.text = text
@@ -65,11 +65,11 @@ class Inference:
         self._depth = 0
         self._handlers: Mapping[type[Node], Callable[[Any], Type]] = {
             ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
-            ast.Index: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
+            ast.IndexNode: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
             ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
         }  # fmt: skip
 
-    def report(self, node: Node, message: Message) -> Type:
+    def report(self, node: Node, message: IssueMessage) -> Type:
         """Collect an issue at the node, and return the type that stands for a mistake."""
         self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, is_warning=message.is_warning))
         return ERROR
@@ -217,7 +217,7 @@ class Inference:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def _index(self, node: ast.Index) -> Type:
+    def _index(self, node: ast.IndexNode) -> Type:
         owner, index = self.resolved(self.infer(node.operand)), self.infer(node.index)
         key = node.index.value if isinstance(node.index, ast.Literal) else None
         if isinstance(bare(owner), ObjectType) and isinstance(key, str):

@@ -7,7 +7,7 @@ from typing import Final
 
 from muster.cel import ast
 from muster.cel.checker import messages
-from muster.cel.checker.messages import Message
+from muster.cel.checker.messages import IssueMessage
 from muster.cel.errors import EvaluationError
 
 #: Functions that read a text, and fail on one that says nothing to them.
@@ -19,7 +19,7 @@ _PATTERNS: Final = frozenset({"matches", "find", "findAll", "regex.extract", "re
 _UNITS: Final = 1_000_000
 
 
-def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, Message] | None:
+def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
     """Return the literal operand that makes every such call fail, and what to say of it; None where there is none."""
     if function in _READERS and len(operands) == 1:
         culprit, arguments = operands[0], [_text(operands[0])]
@@ -33,7 +33,7 @@ def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.
     return None if reason is None else (culprit, messages.always_fails(reason))
 
 
-def repeated_key(node: ast.MapNode) -> tuple[ast.Node, Message] | None:
+def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:
     """Return the first literal key of a map that an earlier one repeats; None where there is none."""
     seen: set[str] = set()
     for entry in node.entries:

@@ -10,7 +10,7 @@ from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
 
 
-class Message(NamedTuple):
+class IssueMessage(NamedTuple):
     """The text of an issue, before it has a place."""
 
     text: str
@@ -31,11 +31,11 @@ def described(node: ast.Node) -> str:
             return node.name
         case ast.Select():
             return f"{described(node.operand)}.{node.field}"
-        case ast.Index(index=ast.Literal(value=str() as key)):
+        case ast.IndexNode(index=ast.Literal(value=str() as key)):
             return f"{described(node.operand)}['{key}']"
-        case ast.Index(index=ast.Literal(value=int() as position)):
+        case ast.IndexNode(index=ast.Literal(value=int() as position)):
             return f"{described(node.operand)}[{position}]"
-        case ast.Index():
+        case ast.IndexNode():
             return f"{described(node.operand)}[]"
         case ast.Call(target=None) if not node.function[0].isalpha():
             return "the result"
@@ -57,49 +57,49 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {by_folded[nearest[0]]!r}?" if nearest else ""
 
 
-def undeclared_variable(name: str, known: Iterable[str]) -> Message:
+def undeclared_variable(name: str, known: Iterable[str]) -> IssueMessage:
     """A name that nothing declares."""
     names = sorted(known)
-    return Message(f"undeclared name '{name}'", did_you_mean(name, names) or f"declared are {_listed(names)}")
+    return IssueMessage(f"undeclared name '{name}'", did_you_mean(name, names) or f"declared are {_listed(names)}")
 
 
-def undeclared_function(name: str, known: Iterable[str]) -> Message:
+def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
     """A function that no library has."""
-    return Message(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
+    return IssueMessage(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
 
 
-def unknown_field(owner: str, name: str, known: Iterable[str]) -> Message:
+def unknown_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage:
     """A field that the schema does not have."""
     names = sorted(known)
     hint = did_you_mean(name, names) or (f"its fields are {_listed(names)}" if names else "it has no fields")
-    return Message(f"{owner} has no field '{name}'", hint)
+    return IssueMessage(f"{owner} has no field '{name}'", hint)
 
 
-def no_fields(owner: str, type_: Type, name: str) -> Message:
+def no_fields(owner: str, type_: Type, name: str) -> IssueMessage:
     """A field selected from what has none."""
-    return Message(f"{owner} is {article(type_)} and has no field '{name}'")
+    return IssueMessage(f"{owner} is {article(type_)} and has no field '{name}'")
 
 
-def almost_a_field(owner: str, name: str, known: Iterable[str]) -> Message | None:
+def almost_a_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage | None:
     """A field that the schema does not name, though it allows others, so close to a named one that it is a slip."""
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
     if not found:
         return None
-    return Message(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", is_warning=True)
+    return IssueMessage(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", is_warning=True)
 
 
-def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> Message:
+def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> IssueMessage:
     """A function or operator that exists, but not for these types."""
     shown = ", ".join(map(named, arguments))
     text = f"'{OPERATORS.get(function, function)}' cannot be applied to ({shown})"
     if function == "_+_" and any(isinstance(type_, StringType) for type_ in arguments):
-        return Message(text, "convert the other: string(...)")
+        return IssueMessage(text, "convert the other: string(...)")
     if function in ("_+_", "_<_", "_<=_", "_>_", "_>=_") and (hint := _conversion(arguments[0], arguments[1])):
-        return Message(text, hint)
+        return IssueMessage(text, hint)
     near = [overload for overload in overloads if _is_near(overload, arguments)] or overloads
     exist = list(dict.fromkeys(overload.signature for overload in near))
     more = f" and {len(exist) - 8} more" if len(exist) > 8 else ""
-    return Message(text, f"there is {', '.join(exist[:8])}{more}")
+    return IssueMessage(text, f"there is {', '.join(exist[:8])}{more}")
 
 
 def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
@@ -108,92 +108,92 @@ def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
     return any(type(param) is type(given) and str(param) == str(given) for param, given in pairs)
 
 
-def different_branches(then: Type, otherwise: Type) -> Message:
+def different_branches(then: Type, otherwise: Type) -> IssueMessage:
     """A choice between values that have no type in common."""
     text = f"the branches of '?:' differ: {article(then)}, {article(otherwise)}"
-    return Message(text, "give both one type, or wrap one in dyn(...)")
+    return IssueMessage(text, "give both one type, or wrap one in dyn(...)")
 
 
-def never_equal(operator: str, left: Type, right: Type) -> Message:
+def never_equal(operator: str, left: Type, right: Type) -> IssueMessage:
     """A comparison of types that no value has in common."""
     outcome = "true" if operator == "_!=_" else "false"
     text = f"'{OPERATORS[operator]}' is always {outcome}: {article(left)} never equals {article(right)}"
-    return Message(text, _conversion(left, right))
+    return IssueMessage(text, _conversion(left, right))
 
 
-def never_in(element: Type, container: Type) -> Message:
+def never_in(element: Type, container: Type) -> IssueMessage:
     """An element of a type that the container cannot hold."""
-    return Message(f"'in' is always false: no {named(container)} has {article(element)} in it")
+    return IssueMessage(f"'in' is always false: no {named(container)} has {article(element)} in it")
 
 
-def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> Message:
+def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> IssueMessage:
     """A comparison with a text that an enum does not have."""
     fact = f"{owner} is never '{value}', only {_listed(values)}"
     if operator != "@in":
         fact = f"'{OPERATORS[operator]}' is always {'true' if operator == '_!=_' else 'false'}: {fact}"
-    return Message(fact, did_you_mean(value, values))
+    return IssueMessage(fact, did_you_mean(value, values))
 
 
-def unknown_key(owner: str, key: str, known: Iterable[str]) -> Message:
+def unknown_key(owner: str, key: str, known: Iterable[str]) -> IssueMessage:
     """A key of a map that nobody is known to write: a typing error, or a writer still to come."""
     names = sorted(known)
     hint = did_you_mean(key, names) or (f"known are {_listed(names)}" if names else "none is known")
-    return Message(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
+    return IssueMessage(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
 
 
-def constant_condition(value: str, effect: str) -> Message:
+def constant_condition(value: str, effect: str) -> IssueMessage:
     """A literal where a condition belongs."""
-    return Message(f"this condition is always {value}: {effect}", is_warning=True)
+    return IssueMessage(f"this condition is always {value}: {effect}", is_warning=True)
 
 
-def not_iterable(macro: str, type_: Type) -> Message:
+def not_iterable(macro: str, type_: Type) -> IssueMessage:
     """A comprehension over something that has no elements."""
-    return Message(f"'{macro}' needs a list or a map, this is {article(type_)}")
+    return IssueMessage(f"'{macro}' needs a list or a map, this is {article(type_)}")
 
 
-def not_bool(macro: str, type_: Type) -> Message:
+def not_bool(macro: str, type_: Type) -> IssueMessage:
     """A condition of a comprehension that is none."""
-    return Message(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
+    return IssueMessage(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
 
 
-def not_optional(what: str, type_: Type) -> Message:
+def not_optional(what: str, type_: Type) -> IssueMessage:
     """An element or entry marked with `?` that is no optional."""
-    return Message(f"{what} marked with '?' must be an optional, this is {article(type_)}")
+    return IssueMessage(f"{what} marked with '?' must be an optional, this is {article(type_)}")
 
 
-def not_a_key(type_: Type) -> Message:
+def not_a_key(type_: Type) -> IssueMessage:
     """A key of a map literal that no map can have."""
-    return Message(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
+    return IssueMessage(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
 
 
-def not_entries(macro: str, type_: Type) -> Message:
+def not_entries(macro: str, type_: Type) -> IssueMessage:
     """A `transformMapEntry` whose body is no map."""
-    return Message(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
+    return IssueMessage(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
 
 
-def wrong_result(required: Type, actual: Type) -> Message:
+def wrong_result(required: Type, actual: Type) -> IssueMessage:
     """An expression of another type than its place wants."""
-    return Message(f"the expression gives {article(actual)}, but its place needs {article(required)}")
+    return IssueMessage(f"the expression gives {article(actual)}, but its place needs {article(required)}")
 
 
-def unknown_message(name: str) -> Message:
+def unknown_message(name: str) -> IssueMessage:
     """A message literal; there are no protobuf messages here."""
-    return Message(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
+    return IssueMessage(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
 
 
-def too_deep() -> Message:
+def too_deep() -> IssueMessage:
     """An expression nested past what the checker follows."""
-    return Message("the expression is nested too deeply", "split it with variables")
+    return IssueMessage("the expression is nested too deeply", "split it with variables")
 
 
-def always_fails(reason: str) -> Message:
+def always_fails(reason: str) -> IssueMessage:
     """A literal argument that can only fail."""
-    return Message(f"this call always fails: {reason}")
+    return IssueMessage(f"this call always fails: {reason}")
 
 
-def repeated_key(key: str) -> Message:
+def repeated_key(key: str) -> IssueMessage:
     """A map literal that names a key twice."""
-    return Message(f"this map always fails: it has the key '{key}' twice")
+    return IssueMessage(f"this map always fails: it has the key '{key}' twice")
 
 
 def named(type_: Type) -> str:

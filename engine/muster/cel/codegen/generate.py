@@ -121,7 +121,7 @@ class _Generator:
                 first, name = self.operators.named(self.operand(node.operand))
                 field = f"{node.field!a}"
                 return Value(f"({field} in {name} if {first}.__class__ is dict else has({name}, {field}))", "bool")
-            case ast.Index():
+            case ast.IndexNode():
                 return self.converted(node, self.index(node))
             case ast.Call():
                 return self.call(node)
@@ -195,7 +195,7 @@ class _Generator:
     def term(self, node: ast.Node) -> Value:
         """Return an operand of arithmetic or of an order: a time that may be null is certainly one, or an error."""
         kind = self.types.get(node.id)
-        if isinstance(kind, NullableType) and kind.element in _TABLES and isinstance(node, ast.Select | ast.Index):
+        if isinstance(kind, NullableType) and kind.element in _TABLES and isinstance(node, ast.Select | ast.IndexNode):
             table, name = _TABLES[kind.element]
             value = self.select(node) if isinstance(node, ast.Select) else self.index(node)
             return Value(f"{table}[{value.text}]", name)
@@ -208,7 +208,7 @@ class _Generator:
                 return self.ident(node, guarded=True)
             case ast.Select():
                 return self.select(node)
-            case ast.Index():
+            case ast.IndexNode():
                 return self.index(node)
         return self.value(node)
 
@@ -225,7 +225,7 @@ class _Generator:
             return Value(f"select({operand.text}, {key})")
         return Value(f"{operand.text}[{key}]")
 
-    def index(self, node: ast.Index) -> Value:
+    def index(self, node: ast.IndexNode) -> Value:
         operand, key = self.operand(node.operand), self.value(node.index)
         if node.optional:
             return Value(f"optional_index({operand.text}, {key.text})")

@@ -53,7 +53,7 @@ class Logic:
             with writer.block(f"if {'not ' if decisive else ''}{result}:"):
                 writer.emit(f"{result} = {self.place(second)}")
                 if second[1].kind != "bool":
-                    writer.block_of(f"if {result} is not True and {result} is not False:", "raise Failed")
+                    writer.block_of(f"if {result} is not True and {result} is not False:", "raise OperationError")
             return Value(result, "bool", fails=False, simple=True)
         before = writer.name()
         with writer.block(f"if {result} is not {decisive}:"):
@@ -61,7 +61,7 @@ class Logic:
             writer.emit(f"{result} = {self.place(second)}")
             junk = "" if second[1].kind == "bool" else f" or {result} is not {neutral}"
             test = f"{before} is not {neutral}{junk}"
-            writer.block_of(f"if ({test}) and {result} is not {decisive}:", "raise Failed")
+            writer.block_of(f"if ({test}) and {result} is not {decisive}:", "raise OperationError")
         return Value(result, "bool", fails=False, simple=True)
 
     def _operand(self, part: Captured, result: str) -> None:
@@ -87,7 +87,7 @@ class Logic:
                 else:
                     self._operand(part, result)
                 writer.block_of(f"if {result} is not {neutral}:", f"{state} = {result}")
-        writer.block_of(f"if {state} is not True and {state} is not False:", "raise Failed")
+        writer.block_of(f"if {state} is not True and {state} is not False:", "raise OperationError")
         return Value(state, "bool", fails=False, simple=True)
 
     def choice(self, condition: Value, then: Captured, otherwise: Captured) -> Value:
@@ -109,5 +109,5 @@ class Logic:
             writer.emit(f"{result} = {self.place(then)}")
         with writer.block(f"elif {tested} is False:"):
             writer.emit(f"{result} = {self.place(otherwise)}")
-        writer.block_of("else:", "raise Failed")
+        writer.block_of("else:", "raise OperationError")
         return Value(result, kind, fails=False, simple=True)

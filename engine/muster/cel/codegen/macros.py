@@ -79,7 +79,7 @@ class Macros:
             else:
                 self._round(reads, part, result, decisive=decisive)
         if fallible or value.kind != "bool":
-            writer.block_of(f"if {result} is FAILED:", "raise Failed")
+            writer.block_of(f"if {result} is FAILED:", "raise OperationError")
         return Value(result, "bool", fails=False, simple=True)
 
     def _round(self, reads: list[str], part: Captured, result: str, *, decisive: bool) -> None:

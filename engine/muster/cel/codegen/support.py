@@ -11,7 +11,7 @@ from muster.cel.runtime.temporal import Now
 from muster.cel.values import UInt
 
 
-class Failed(Exception):  # noqa: N818 - never seen outside
+class OperationError(Exception):
     """Raised by generated code where CEL has an error. What it is, is found out by evaluating again."""
 
 
@@ -21,16 +21,16 @@ class _Missing:
     __slots__ = ()
 
 
-FAILED = Failed
+FAILED = OperationError
 MISSING = _Missing()
 
-ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, Failed)
+ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, OperationError)
 """What `&&`, `||`, `all` and `exists` absorb: CEL's errors, and those that plain data makes Python raise."""
 
 
 def fail() -> NoReturn:
     """Raise, as an expression."""
-    raise Failed
+    raise OperationError
 
 
 def over(site: int) -> NoReturn:
@@ -42,7 +42,8 @@ NAMESPACE: dict[str, Any] = {
     "__builtins__": {},
     "len": len, "int": int, "str": str, "dict": dict, "list": list, "bool": bool, "float": float,
     "UInt": UInt, "Now": Now, "datetime": datetime, "timedelta": timedelta,
-    "Failed": Failed, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED, "BudgetExceeded": BudgetExceeded,
+    "OperationError": OperationError, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED,
+    "BudgetExceeded": BudgetExceeded,
     "KeyError": KeyError, "fail": fail, "over": over,
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
     "modulo": numbers.modulo, "negate": numbers.negate, "negation": operators.negation,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
@@ -78,7 +78,7 @@ def _part(
     LIBRARY.metered(
         *lines,
         weight=25,
-        moving=Moving.READ,
+        moving=TimeUse.READ,
         grows=lambda given: given.between(0, zoned if len(given) > 1 else WATCHING),
         doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.",
     )(accessor)

@@ -14,8 +14,8 @@ from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.values import TypeValue, UInt
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 _CLAUSE_UNITS, _PART = 20, 12
 """Units of a clause, and of each value inside lists and maps that it writes."""
@@ -28,19 +28,19 @@ _WORDS = ("NaN", "Infinity", "-Infinity")
 """Texts that the clauses for doubles take as the doubles that JSON cannot write."""
 
 
-def format_cost(given: "Given") -> "Range":
+def format_cost(given: "CallArguments") -> "IntRange":
     """Return what the template and its clauses take at the most."""
     template = given.length(0)
     clauses = given.between(0, template.max // 2 + 1)
     return (template.as_text + clauses * _CLAUSE_UNITS + _printed(given).or_nothing).or_nothing
 
 
-def formatted(given: "Given") -> "Extent":
+def formatted(given: "CallArguments") -> "Extent":
     """Return the size of the template with its clauses written."""
     return given.extent(0).sized((given.length(0) + _printed(given)).or_nothing)
 
 
-def _printed(given: "Given") -> "Range":
+def _printed(given: "CallArguments") -> "IntRange":
     return given.items(1) * (_CLAUSE_MOST + given.element_compared(1) * 8)
 
 

@@ -6,20 +6,20 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library, element_of, part_of, walk
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, FAILING, contains_at, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload, type_name
 from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
-from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.runtime.selection import NONE, OptionalValue
 from muster.cel.types import BOOL, DYN, ListType, StringType, bare, is_dyn
 from muster.cel.values import UInt
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("lists")
 
@@ -37,7 +37,7 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
     raise no_overload(function, value, *others)
 
 
-def scan(given: "Given") -> "Range":
+def scan(given: "CallArguments") -> "IntRange":
     """Return what it takes to compare every element of a list."""
     return (given.items(0) * (ELEMENT + given.element_compared(0))).or_nothing
 
@@ -59,7 +59,7 @@ def last_index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: A
     return next((position for position in backwards if equal_at(meter, site, items[position], item)), -1)
 
 
-def _distinct_cost(given: "Given") -> "Range":
+def _distinct_cost(given: "CallArguments") -> "IntRange":
     items, each = given.items(0), given.element_compared(0)
     linear = items * (IDENTITY + each * 4)
     element_type = bare(given.element(0).type(0)) if given.listed(0) else None
@@ -71,7 +71,7 @@ def _distinct_cost(given: "Given") -> "Range":
 @LIBRARY.metered(
     "list_distinct  distinct  list(A).() -> list(A)",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_distinct_cost,
     gives=part_of,
 )
@@ -146,12 +146,12 @@ def _identify_map(meter: Meter, site: int, value: dict[Any, Any], parts: list[st
     return True
 
 
-def _flatten_cost(given: "Given") -> "Range":
+def _flatten_cost(given: "CallArguments") -> "IntRange":
     inner = given.element(0).items(0) if given.extent(0).element is not None else given.unbounded(ListType(DYN)).items()
     return (given.items(0) * (6 + inner * 3) + 6).or_nothing
 
 
-def _flat(given: "Given") -> "Extent | None":
+def _flat(given: "CallArguments") -> "Extent | None":
     whole, inner = given.extent(0), given.extent(0).element
     return None if inner is None else whole.sized((whole.items() * inner.items()).or_nothing, inner.element)
 
@@ -160,7 +160,7 @@ def _flat(given: "Given") -> "Extent | None":
     "list_flatten      flatten  list(A).() -> list(dyn)",
     "list_flatten_int  flatten  list(A).(int) -> list(dyn)",
     weight=10,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     grows=_flatten_cost,
     gives=_flat,
 )
@@ -201,7 +201,11 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
 
 
 @LIBRARY.metered(
-    "list_slice  slice  list(A).(int, int) -> list(A)", weight=8, moving=Moving.CARRIED, grows=walk(4, 0), gives=part_of
+    "list_slice  slice  list(A).(int, int) -> list(A)",
+    weight=8,
+    moving=TimeUse.CARRIED,
+    grows=walk(4, 0),
+    gives=part_of,
 )
 def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
     """`list.slice(start, end)`: the elements from one position to before another."""
@@ -222,7 +226,7 @@ COMPARISON = 12
 """Units of one comparison while sorting."""
 
 
-def _sort_cost(given: "Given") -> "Range":
+def _sort_cost(given: "CallArguments") -> "IntRange":
     items, order = given.items(0), given.element(len(given) - 1).ordered(0)
     comparisons = given.between(0, items.max * (items.max.bit_length() + 1))
     failing = given.between(0, FAILING)
@@ -230,7 +234,7 @@ def _sort_cost(given: "Given") -> "Range":
 
 
 @LIBRARY.metered(
-    "list_sort  sort  list(A).() -> list(A)", weight=20, moving=Moving.COMPARED, grows=_sort_cost, gives=part_of
+    "list_sort  sort  list(A).() -> list(A)", weight=20, moving=TimeUse.COMPARED, grows=_sort_cost, gives=part_of
 )
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.sort()`: elements of one ordered type, ascending."""
@@ -240,7 +244,7 @@ def sort(meter: Meter, site: int, items: Any) -> list[Any]:
 @LIBRARY.metered(
     "list_sort_by_associated_keys  @sortByAssociatedKeys  list(A).(list(B)) -> list(A)",
     weight=20,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_sort_cost,
     gives=part_of,
 )
@@ -263,7 +267,7 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     return [items[place] for place in places]
 
 
-def extreme_cost(given: "Given") -> "Range":
+def extreme_cost(given: "CallArguments") -> "IntRange":
     """Return what it takes to look for the least of a list, or of all arguments."""
     if not given.listed(0) and not is_dyn(bare(given.type(0))):
         return given.between(0, len(given) * ELEMENT)
@@ -278,7 +282,7 @@ def _each(types: Iterable[str], line: str) -> list[str]:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_is_sorted_bool  isSorted  list(T).() -> bool"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
 )
 def is_sorted(meter: Meter, site: int, items: Any) -> bool:
@@ -289,7 +293,7 @@ def is_sorted(meter: Meter, site: int, items: Any) -> bool:
 
 
 @LIBRARY.metered(
-    *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=Moving.CARRIED, grows=extreme_cost
+    *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=TimeUse.CARRIED, grows=extreme_cost
 )
 def total(meter: Meter, site: int, items: Any) -> Any:
     """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
@@ -308,7 +312,7 @@ def total(meter: Meter, site: int, items: Any) -> Any:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_min_T  min  list(T).() -> T"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
     gives=element_of,
 )
@@ -320,7 +324,7 @@ def minimum(meter: Meter, site: int, items: Any) -> Any:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_max_T  max  list(T).() -> T"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
     gives=element_of,
 )
@@ -342,15 +346,15 @@ def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) ->
     return result
 
 
-@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
-def first(items: Any) -> Optional:
+@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
+def first(items: Any) -> OptionalValue:
     """`list.first()`: as an optional."""
     values = _list("first", items)
-    return Optional(values[0], present=True) if values else NONE
+    return OptionalValue(values[0], present=True) if values else NONE
 
 
-@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
-def last(items: Any) -> Optional:
+@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
+def last(items: Any) -> OptionalValue:
     """`list.last()`: as an optional."""
     values = _list("last", items)
-    return Optional(values[-1], present=True) if values else NONE
+    return OptionalValue(values[-1], present=True) if values else NONE

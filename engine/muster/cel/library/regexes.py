@@ -15,11 +15,11 @@ from muster.cel.library.strings import pieces, replaced
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.numbers import MAX_TEXT
-from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.runtime.selection import NONE, OptionalValue
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("regular expressions")
 
@@ -120,7 +120,7 @@ def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
 # -- what that takes at the most ------------------------------------------------------------------------------
 
 
-def _program(given: "Given") -> int:
+def _program(given: "CallArguments") -> int:
     """Return the steps of the pattern's program; the most there may be where it is not written out, or costs much."""
     pattern = given.literals.get(1)
     if not isinstance(pattern, str) or given.patterns.left <= 0:
@@ -133,29 +133,29 @@ def _program(given: "Given") -> int:
     return size
 
 
-def _groups(given: "Given") -> int:
+def _groups(given: "CallArguments") -> int:
     pattern = given.literals.get(1)
     return pattern.count("(") if isinstance(pattern, str) else MAX_PATTERN // 2
 
 
-def _scanned(octets: "Range", steps: int) -> "Range":
+def _scanned(octets: "IntRange", steps: int) -> "IntRange":
     return octets.scaled(1 / 16 if steps <= _SMALL_PROGRAM else steps / 16)
 
 
-def _matching(given: "Given") -> "Range":
+def _matching(given: "CallArguments") -> "IntRange":
     steps = _program(given)
     octets = given.between(given.length(0).min, 4 * given.length(0).max)
     compiling = given.between(0, COMPILING + STEP_COMPILED * steps + GROUP * _groups(given))
     return (compiling + _scanned(octets, steps)).or_nothing
 
 
-def _matching_all(given: "Given") -> "Range":
+def _matching_all(given: "CallArguments") -> "IntRange":
     each = MATCHING + GROUP * _groups(given) + 1
     rest = given.between(0, 2 * given.length(0).max)  # on the average, half of the text is still before a search
     return (_matching(given) + (given.length(0) + 1) * (each + _scanned(rest, _program(given)))).or_nothing
 
 
-def _replacing(given: "Given") -> "Range":
+def _replacing(given: "CallArguments") -> "IntRange":
     by = given.length(2)
     expanding = (given.length(0) + 1) * (by * GROUP + by.as_text)
     return (_matching_all(given) + expanding + replaced(given).length()).or_nothing
@@ -214,12 +214,12 @@ def _group(pattern: Any) -> int:
     grows=_matching,
     gives=part_of,
 )
-def extract(meter: Meter, site: int, text: Any, pattern: Any) -> Optional:
+def extract(meter: Meter, site: int, text: Any, pattern: Any) -> OptionalValue:
     """`regex.extract(text, pattern)`: the first match, or what its one group captured, as an optional."""
     compiled = _prepared(meter, site, "regex.extract", text, pattern)
     group = _group(compiled)
     match = compiled.search(text)
-    return NONE if match is None or match[group] is None else Optional(match[group], present=True)
+    return NONE if match is None or match[group] is None else OptionalValue(match[group], present=True)
 
 
 @LIBRARY.metered(

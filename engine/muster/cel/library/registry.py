@@ -32,16 +32,16 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from muster.cel.declarations import Functions, Moving, Overload, parse_overload
+from muster.cel.declarations import Functions, Overload, TimeUse, parse_overload
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.numbers import FREE_LENGTH
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
-    Growth: TypeAlias = Callable[[Given], Range]
-    Size: TypeAlias = Callable[[Given], Extent | None]
+    Growth: TypeAlias = Callable[[CallArguments], IntRange]
+    Size: TypeAlias = Callable[[CallArguments], Extent | None]
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ _MAY_MOVE = re.compile(r"\b(timestamp|duration|dyn|[A-Z])\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class LibraryFunction:
     """A row. `call` takes the meter and an offset first where it is `metered`."""
 
     lines: tuple[str, ...]
@@ -67,7 +67,7 @@ class Row:
     weight: int
     gives: "Size | None"
     grows: "Growth | None" = None
-    moving: Moving | None = None
+    moving: TimeUse | None = None
 
     def __post_init__(self) -> None:
         """Refuse a row that is not whole."""
@@ -77,7 +77,7 @@ class Row:
             raise ValueError(f"{self.name}() has no documentation")
         if self.may_move != (self.moving is not None):
             does = "does not say what becomes of values" if self.may_move else "is not given values"
-            raise ValueError(f"{self.name}() {does} that move with now: see Moving")
+            raise ValueError(f"{self.name}() {does} that move with now: see TimeUse")
 
     @property
     def name(self) -> str:
@@ -121,18 +121,20 @@ class Library:
     def __init__(self, title: str) -> None:
         """Begin without functions; the title is for the page of functions."""
         self.title = title
-        self.functions: list[Row] = []
+        self.functions: list[LibraryFunction] = []
 
     def plain(
         self,
         *lines: str,
         weight: int,
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function whose work does not grow with its arguments."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, moving=moving))
+        return self._adding(
+            lambda call: LibraryFunction(lines, call, doc or call.__doc__ or "", weight, gives, moving=moving)
+        )
 
     def metered(
         self,
@@ -140,11 +142,13 @@ class Library:
         weight: int,
         grows: "Growth",
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function that pays for its work itself, beyond its weight: what `grows` says at the most."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, grows, moving))
+        return self._adding(
+            lambda call: LibraryFunction(lines, call, doc or call.__doc__ or "", weight, gives, grows, moving)
+        )
 
     def linear(
         self,
@@ -152,18 +156,18 @@ class Library:
         weight: int,
         stride: int = 8,
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function that walks through its arguments: it pays a unit per `stride` items of long ones."""
 
-        def row(call: Callable[..., Any]) -> Row:
+        def row(call: Callable[..., Any]) -> LibraryFunction:
             paying = _paying(call, stride)
-            return Row(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride), moving)
+            return LibraryFunction(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride), moving)
 
         return self._adding(row)
 
-    def _adding(self, row: Callable[[Callable[..., Any]], Row]) -> Callable[[Call], Call]:
+    def _adding(self, row: Callable[[Callable[..., Any]], LibraryFunction]) -> Callable[[Call], Call]:
         def add(call: Call) -> Call:
             self.functions.append(row(call))
             return call
@@ -187,19 +191,19 @@ def _paying(call: Callable[..., Any], stride: int) -> Callable[..., Any]:
 def walk(stride: int, *positions: int) -> "Growth":
     """Return the growth of a walk through arguments, all without positions, a unit per `stride` items."""
 
-    def growth(given: "Given") -> "Range":
+    def growth(given: "CallArguments") -> "IntRange":
         long = (given.length(at) for at in positions or range(len(given)) if not given.extent(at).scalar)
         return sum(long, given.nothing).scaled(1 / stride)
 
     return growth
 
 
-def part_of(given: "Given") -> "Extent":
+def part_of(given: "CallArguments") -> "Extent":
     """Return the size of what is a part of the first argument, or all of it."""
     return given.extent(0).part
 
 
-def element_of(given: "Given") -> "Extent | None":
+def element_of(given: "CallArguments") -> "Extent | None":
     """Return the size of what is an element of the first argument."""
     return given.extent(0).element
 
@@ -211,9 +215,9 @@ def libraries(*names: str) -> Iterator[Library]:
 
 
 @cache
-def table(*names: str) -> Mapping[tuple[str, bool], Row]:
+def table(*names: str) -> Mapping[tuple[str, bool], LibraryFunction]:
     """Return the functions of these modules, or of all, by (name, whether it is called on a receiver)."""
-    found: dict[tuple[str, bool], Row] = {}
+    found: dict[tuple[str, bool], LibraryFunction] = {}
     for library in libraries(*names):
         for function in library.functions:
             for line in function.lines:
@@ -222,7 +226,7 @@ def table(*names: str) -> Mapping[tuple[str, bool], Row]:
     return found
 
 
-def lookup(name: str, *, member: bool) -> Row | None:
+def lookup(name: str, *, member: bool) -> LibraryFunction | None:
     """Return the row of `name(...)`, `x.name(...)` or an operator, None where there is none."""
     if not member and not name[0].isalpha():
         return table(_OPERATORS).get((name, False))  # many expressions have no more than these

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, contains_at
 from muster.cel.runtime.describe import no_overload
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("sets")
 
@@ -20,14 +20,17 @@ def _lists(function: str, left: Any, right: Any) -> None:
         raise no_overload(function, left, right)
 
 
-def _pairs(given: "Given") -> "Range":
+def _pairs(given: "CallArguments") -> "IntRange":
     one, other = given.items(0), given.items(1)
     pairs = one * other * (2 * ELEMENT + 1 + (given.element_compared(0) | given.element_compared(1)))
     return ((one + other) * ELEMENT + pairs + pairs).or_nothing
 
 
 @LIBRARY.metered(
-    "list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool", weight=8, moving=Moving.COMPARED, grows=_pairs
+    "list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool",
+    weight=8,
+    moving=TimeUse.COMPARED,
+    grows=_pairs,
 )
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     """`sets.contains(a, b)`: whether all of b is in a."""
@@ -39,7 +42,7 @@ def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
 @LIBRARY.metered(
     "list_sets_equivalent_list  sets.equivalent  (list(A), list(A)) -> bool",
     weight=12,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_pairs,
 )
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
@@ -50,7 +53,7 @@ def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
 @LIBRARY.metered(
     "list_sets_intersects_list  sets.intersects  (list(A), list(A)) -> bool",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_pairs,
 )
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.library.registry import Library, part_of
 from muster.cel.runtime import conversion
 from muster.cel.runtime.budget import PRECISE, Meter, spend
@@ -12,8 +12,8 @@ from muster.cel.runtime.watching import WATCHING
 from muster.cel.types import BOOL, BYTES, NULL, StringType, bare, is_dyn
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("conversions and texts")
 
@@ -28,7 +28,7 @@ LIBRARY = Library("conversions and texts")
     "map_size     size  map(A,B).() -> int",
     "string_size  size  string.() -> int",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
 )
 def size(value: Any) -> int:
     """`size(x)`: code points of a string, octets of bytes, elements of a list, entries of a map."""
@@ -46,7 +46,7 @@ def pay_for_search(meter: Meter, site: int, text: str, part: str) -> None:
     spend(meter, site, len(text) // 8 * (1 + min(len(part), SLOW_SEARCH) // 8) + len(part) // 8)
 
 
-def search(given: "Given") -> "Range":
+def search(given: "CallArguments") -> "IntRange":
     """Return what `pay_for_search` takes of two arguments at the most."""
     text, sought = given.length(0).as_text, given.length(1)
     slow = given.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
@@ -81,7 +81,7 @@ def ends_with(text: Any, part: Any) -> bool:
 # -- conversions ----------------------------------------------------------------------------------------------
 
 
-def _string_cost(given: "Given") -> "Range":
+def _string_cost(given: "CallArguments") -> "IntRange":
     type_ = bare(given.type(0))
     if isinstance(type_, StringType) or type_ in (BOOL, NULL):
         return given.nothing
@@ -91,7 +91,7 @@ def _string_cost(given: "Given") -> "Range":
     return given.between(0, conversion.FORMATTING + (PRECISE if given.precise(0) else 0)) + text
 
 
-def encoded(given: "Given") -> "Extent":
+def encoded(given: "CallArguments") -> "Extent":
     """Return the size of a text that is written in another way: four characters for one at the most."""
     return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
 
@@ -106,7 +106,7 @@ def _from(kinds: str, to: str) -> list[str]:
 LIBRARY.metered(
     *_from("double duration int64 string timestamp uint64", "int64"),
     weight=10,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=lambda given: given.between(0, WATCHING if given.precise(0) else 0),
 )(conversion.to_int)
 LIBRARY.plain(*_from("double int64 string uint64", "uint64"), weight=10)(conversion.to_uint)
@@ -114,18 +114,18 @@ LIBRARY.plain(*_from("double int64 string uint64", "double"), weight=20)(convers
 LIBRARY.metered(
     *_from("bool bytes double duration int64 string timestamp uint64 ip cidr", "string"),
     weight=6,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=_string_cost,
     gives=lambda given: given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given),
 )(conversion.to_string)
 LIBRARY.linear(*_from("bytes string", "bytes"), weight=6, gives=encoded)(conversion.to_bytes)
 LIBRARY.plain(*_from("bool string", "bool"), weight=4)(conversion.to_bool)
-LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40, moving=Moving.CARRIED)(conversion.to_timestamp)
+LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40, moving=TimeUse.CARRIED)(conversion.to_timestamp)
 LIBRARY.metered(
     *_from("duration string", "duration"),
     weight=25,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     grows=lambda given: given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN)),
 )(conversion.to_duration)
-LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=Moving.CARRIED)(conversion.to_type)
-LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=Moving.CARRIED, gives=part_of)(conversion.to_dyn)
+LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=TimeUse.CARRIED)(conversion.to_type)
+LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=TimeUse.CARRIED, gives=part_of)(conversion.to_dyn)

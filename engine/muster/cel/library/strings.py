@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library import lists
 from muster.cel.library.formatting import format_, format_cost, formatted
@@ -14,8 +14,8 @@ from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.types import STRING
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("strings")
 
@@ -44,7 +44,7 @@ def char_at(text: Any, position: Any) -> str:
     return str(text[position : position + 1])
 
 
-def _search_cost(given: "Given") -> "Range":
+def _search_cost(given: "CallArguments") -> "IntRange":
     return lists.scan(given) if given.listed(0) else search(given)
 
 
@@ -53,7 +53,7 @@ def _search_cost(given: "Given") -> "Range":
     "string_index_of_string_int  indexOf  string.(string, int) -> int",
     "list_index_of               indexOf  list(A).(A) -> int",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_search_cost,
 )
 def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
@@ -68,7 +68,7 @@ def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> i
     return int(subject.find(part, begin))
 
 
-def _search_back_cost(given: "Given") -> "Range":
+def _search_back_cost(given: "CallArguments") -> "IntRange":
     if given.listed(0):
         return lists.scan(given)
     return (given.length(0).as_text * (1 + given.length(1).as_text)).or_nothing
@@ -79,7 +79,7 @@ def _search_back_cost(given: "Given") -> "Range":
     "string_last_index_of_string_int  lastIndexOf  string.(string, int) -> int",
     "list_last_index_of               lastIndexOf  list(A).(A) -> int",
     weight=12,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_search_back_cost,
 )
 def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
@@ -97,11 +97,11 @@ def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any)
     return int(subject.rfind(part, 0, min(begin + len(part), len(subject))))
 
 
-def _join_cost(given: "Given") -> "Range":
+def _join_cost(given: "CallArguments") -> "IntRange":
     return (given.items(0) + _joined(given).length().as_text).or_nothing
 
 
-def _joined(given: "Given") -> "Extent":
+def _joined(given: "CallArguments") -> "Extent":
     each = (given.extent(0).element or given.unbounded(STRING)).length()
     separator = given.length(1) if len(given) > 1 else given.nothing
     return given.extent(0).sized((given.items(0) * (each + separator)).or_nothing)
@@ -142,13 +142,13 @@ def upper_ascii(text: Any) -> str:
     return str(text.translate(_UPPER))
 
 
-def replaced(given: "Given") -> "Extent":
+def replaced(given: "CallArguments") -> "Extent":
     """Return the size of a text in which every place is replaced by the third argument."""
     text, by = given.length(0), given.length(2)
     return given.extent(0).sized((text + (text + 1) * by).or_nothing)
 
 
-def _replace_cost(given: "Given") -> "Range":
+def _replace_cost(given: "CallArguments") -> "IntRange":
     return (search(given) + given.length(0) + 1 + replaced(given).length().as_text).or_nothing
 
 
@@ -175,13 +175,13 @@ PART = 4
 """Units of one part of a text that is split: a text of its own."""
 
 
-def pieces(given: "Given") -> "Extent":
+def pieces(given: "CallArguments") -> "Extent":
     """Return the size of a list of parts of a text."""
     text = given.extent(0)
     return text.sized((text.length() + 1).or_nothing, text.sized(text.length().or_nothing))
 
 
-def _split_cost(given: "Given") -> "Range":
+def _split_cost(given: "CallArguments") -> "IntRange":
     return (search(given) + (given.length(0) + 1) * (PART + 1)).or_nothing
 
 
@@ -238,7 +238,7 @@ def trim(text: Any) -> str:
     "string_reverse  reverse  string.() -> string",
     "list_reverse    reverse  list(A).() -> list(A)",
     weight=6,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     stride=4,
     gives=part_of,
 )
@@ -260,7 +260,7 @@ def quote(text: Any) -> str:
 LIBRARY.metered(
     "string_format  format  string.(list(dyn)) -> string",
     weight=20,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=format_cost,
     gives=formatted,
 )(format_)

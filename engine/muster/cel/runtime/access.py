@@ -12,7 +12,7 @@ from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.conversion import parse_span, parse_time, pay_for_span
 from muster.cel.runtime.describe import named
-from muster.cel.runtime.selection import Optional
+from muster.cel.runtime.selection import OptionalValue
 from muster.cel.types import (
     DOUBLE,
     DURATION,
@@ -31,7 +31,7 @@ _REMEMBERED = 100_000
 T = TypeVar("T")
 
 
-class _Named(dict[Any, T]):
+class _ParsedTexts(dict[Any, T]):
     """By a text the value that it names. Such a value is its own; anything else is an error."""
 
     def __init__(self, sort: type[T], parse: Callable[[str], T], what: str) -> None:
@@ -51,8 +51,8 @@ class _Named(dict[Any, T]):
 
 
 #: The instant, or the duration, that a text names.
-TIMES = _Named(datetime, parse_time, "a timestamp such as 2026-01-01T00:00:00Z")
-SPANS = _Named(timedelta, parse_span, "a duration such as 90s or 1h30m")
+TIMES = _ParsedTexts(datetime, parse_time, "a timestamp such as 2026-01-01T00:00:00Z")
+SPANS = _ParsedTexts(timedelta, parse_span, "a duration such as 90s or 1h30m")
 
 
 @cache
@@ -111,10 +111,10 @@ def _convert(meter: Meter, site: int, value: Any, kind: Type) -> Any:
     match kind:
         case NullableType():
             return None if value is None else _convert(meter, site, value, kind.element)
-        case OptionalType() if isinstance(value, Optional):
+        case OptionalType() if isinstance(value, OptionalValue):
             if not value.present:
                 return value
-            return Optional(_convert(meter, site, value.value, kind.element), present=True)
+            return OptionalValue(_convert(meter, site, value.value, kind.element), present=True)
         case ListType() if isinstance(value, list):
             spend(meter, site, EACH * len(value))
             return [_convert(meter, site, item, kind.element) for item in value]

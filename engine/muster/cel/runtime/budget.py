@@ -36,7 +36,7 @@ def spend(meter: Meter, site: int, units: int) -> None:
         raise BudgetExceeded("", site)
 
 
-class Budget:
+class CostBudget:
     """Units that several evaluations share, such as all that a policy asks of one object.
 
     An evaluation may run inside another, as that of a variable does: it takes what it spends from the other's meter, so

@@ -17,8 +17,8 @@ from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import find
 from muster.cel.runtime.numbers import FREE_LENGTH
-from muster.cel.runtime.selection import Optional
-from muster.cel.runtime.temporal import Instant, Now, Span
+from muster.cel.runtime.selection import OptionalValue
+from muster.cel.runtime.temporal import Now, PreciseInstant, PreciseSpan
 from muster.cel.values import UInt
 
 _ABSENT = object()
@@ -28,7 +28,7 @@ _SAME_KIND = frozenset({str, bytes, float, bool, type(None), int, UInt})
 _SHORT_KIND = _SAME_KIND - {str, bytes}
 _EXACT = 2**53
 _NUMBERS = frozenset({int, float, UInt})
-_PRECISE = (Now, Instant, Span)
+_PRECISE = (Now, PreciseInstant, PreciseSpan)
 
 MAX_DEPTH = 200
 """Levels of lists and maps that are compared: a bound of our own, which does not move with Python's stack."""
@@ -69,8 +69,8 @@ def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> 
             return False
         _pay_if_precise(meter, site, left, right)
         return bool(left == right)
-    if isinstance(left, Optional):
-        if not isinstance(right, Optional) or left.present != right.present:
+    if isinstance(left, OptionalValue):
+        if not isinstance(right, OptionalValue) or left.present != right.present:
             return False
         _pay_for_parts(meter, site, ELEMENT, depth)
         return not left.present or equal_at(meter, site, left.value, right.value, depth + 1)

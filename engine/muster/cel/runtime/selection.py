@@ -16,19 +16,19 @@ _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optional:
+class OptionalValue:
     """A CEL optional: a value, or none."""
 
     value: Any = None
     present: bool = False
     cel_type: ClassVar[str] = "optional_type"
 
-    def __getitem__(self, key: Any) -> "Optional":
+    def __getitem__(self, key: Any) -> "OptionalValue":
         """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
         return optional_index(self, key)
 
 
-NONE = Optional()
+NONE = OptionalValue()
 """optional.none()"""
 
 
@@ -39,7 +39,7 @@ def select(operand: Any, field: str, where: str = "") -> Any:
         if value is not _MISSING:
             return value
         raise missing(operand, field, where)
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_select(operand, field)
     raise EvaluationError(
         lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
@@ -50,7 +50,7 @@ def has(operand: Any, field: str) -> bool:
     """Return `has(operand.field)`."""
     if isinstance(operand, Mapping):
         return field in operand
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return operand.present and has(operand.value, field)
     raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
 
@@ -64,7 +64,7 @@ def index(operand: Any, key: Any, where: str = "") -> Any:
         if value is not _MISSING:
             return value
         raise missing(operand, key, where)
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_index(operand, key)
     raise no_overload("_[_]", operand, key)
 
@@ -79,28 +79,28 @@ def _position(items: list[Any], key: Any) -> int:
     raise EvaluationError(f"index out of bounds: {int(key)} in a list of {len(items)}")
 
 
-def optional_select(operand: Any, field: str) -> Optional:
+def optional_select(operand: Any, field: str) -> OptionalValue:
     """Return `operand.?field`."""
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_select(operand.value, field) if operand.present else operand
     if isinstance(operand, Mapping):
         value = get(operand, field, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
+        return NONE if value is _MISSING else OptionalValue(value, present=True)
     raise EvaluationError(lambda: f"no such field '{field}': a {spoken_type(operand)} has no fields")
 
 
-def optional_index(operand: Any, key: Any) -> Optional:
+def optional_index(operand: Any, key: Any) -> OptionalValue:
     """Return `operand[?key]`."""
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_index(operand.value, key) if operand.present else operand
     if isinstance(operand, list):
         if key.__class__ not in (int, UInt, float):
             raise no_overload("_[?_]", operand, key)
         inside = 0 <= key < len(operand) and key == int(key)
-        return Optional(operand[int(key)], present=True) if inside else NONE
+        return OptionalValue(operand[int(key)], present=True) if inside else NONE
     if isinstance(operand, Mapping):
         value = find(operand, key, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
+        return NONE if value is _MISSING else OptionalValue(value, present=True)
     raise no_overload("_[?_]", operand, key)
 
 
@@ -126,7 +126,7 @@ def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
     return build(found)
 
 
-def _checked(value: Any) -> Optional:
-    if isinstance(value, Optional):
+def _checked(value: Any) -> OptionalValue:
+    if isinstance(value, OptionalValue):
         return value
     raise EvaluationError(f"no such overload: '?' before a {spoken_type(value)}, which is not an optional")

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from muster.cel.errors import EvaluationError
-from muster.cel.runtime.temporal import SECOND, Watch, clock_of, instant, instant_ns, rate_of, span, span_ns
+from muster.cel.runtime.temporal import SECOND, FlipRecorder, clock_of, instant, instant_ns, rate_of, span, span_ns
 
 WATCHING = 2_500
 """Units of finding out when a function of a value that moves with `now` gives something else."""
@@ -46,7 +46,7 @@ class _Search:
     """Looks for the first second at which a function of a tracked value gives something else. Seconds since 1970."""
 
     def __init__(
-        self, value: Any, clock: Watch, function: Callable[[Any], object], offset: Callable[[Any], object] | None
+        self, value: Any, clock: FlipRecorder, function: Callable[[Any], object], offset: Callable[[Any], object] | None
     ) -> None:
         self.clock, self.rate = clock, rate_of(value)
         self.base = instant_ns(value) if isinstance(value, datetime) else span_ns(value)
