@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster import cel
-from muster.cel.checker import check
+from muster.cel.checker.check import check
 from muster.cel.parser import parse
 from muster.cel.types import (
     BOOL,

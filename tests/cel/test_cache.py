@@ -24,7 +24,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from muster import cel
-cel.cache.use(Path(sys.argv[1]), "1.0")
+from muster.cel import cache
+cache.use(Path(sys.argv[1]), "1.0")
 program = cel.compile("has(self.spec) && self.spec.replicas > 2", cel.Env())
 print(program.evaluate({"self": {"spec": {"replicas": 3}}}), "celpy" in sys.modules, "lark" in sys.modules)
 """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cel.checker import check
+from muster.cel.checker.check import check
 from muster.cel.cost import Cost, estimate, limit_issue
 from muster.cel.extent import CEILING, DEFAULT_ITEMS, IntRange
 from muster.cel.parser import parse

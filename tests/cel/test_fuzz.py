@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel import ast
-from muster.cel.checker import CheckedExpression, check
+from muster.cel.checker.check import CheckedExpression, check
 from muster.cel.cost import estimate, limit_issue
 from muster.cel.declarations import OPERATORS
 from muster.cel.errors import SyntaxIssue

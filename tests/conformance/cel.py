@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from muster import cel
-from muster.cel.compiler import inspect
+from muster.cel.analysis import inspect
 from muster.cel.runtime import conversion, maps
 from muster.cel.runtime.describe import type_name
 from muster.cel.types import DYN, Type, parse_type

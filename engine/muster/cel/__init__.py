@@ -10,12 +10,10 @@ Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `time
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from muster.cel import cache as cache
-
 if TYPE_CHECKING:
+    from muster.cel.analysis import inspect as inspect
     from muster.cel.clock import Clock as Clock
     from muster.cel.compiler import compile as compile  # noqa: A004 - used as cel.compile
-    from muster.cel.compiler import inspect as inspect
     from muster.cel.declarations import TimeUse as TimeUse
     from muster.cel.env import Env as Env
     from muster.cel.env import Function as Function
@@ -37,8 +35,9 @@ if TYPE_CHECKING:
 #: Public names by module. They are loaded on first use: a run that only looks for compiled expressions does not import
 #: the compiler.
 _MODULES = {
+    "analysis": ("inspect",),
     "clock": ("Clock",),
-    "compiler": ("compile", "inspect"),
+    "compiler": ("compile",),
     "declarations": ("TimeUse",),
     "env": ("Env", "Function"),
     "errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue"),

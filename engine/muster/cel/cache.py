@@ -22,7 +22,7 @@ from muster.cel.values import Json
 
 _FORMAT = 3
 #: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
-Analysed: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
+Analysis: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20
 
 
@@ -64,7 +64,7 @@ class ExpressionCache:
             raise PermissionError(f"{self._path} is not its owner's file")
         return file
 
-    def load(self, text: str, digest: str) -> "Analysed | None":
+    def load(self, text: str, digest: str) -> "Analysis | None":
         """Return what was kept for a text, None where there is no sound entry."""
         line = self._lines.pop(_key(text, digest), None)
         if line is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from muster.cel import ast
 from muster.cel.ast import Node
-from muster.cel.checker import CheckedExpression
+from muster.cel.checker.check import CheckedExpression
 from muster.cel.checker.messages import described
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at

@@ -9,8 +9,11 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
+
 from muster.cel import ast
 from muster.cel.errors import SyntaxIssue, issue_at
+from muster.cel.grammar import parser
 from muster.cel.literals import LiteralError, bytes_, double, integer, string, unsigned
 
 MAX_LENGTH = 100_000
@@ -61,11 +64,6 @@ def parse(text: str) -> ast.Node:
 
 
 def _tree(text: str) -> Tree:
-    # Imported late: a process that finds its programs in the cache never needs the parser.
-    from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
-
-    from muster.cel.grammar import parser
-
     try:
         return parser().parse(text)
     except UnexpectedToken as error:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.cel.ast import walk
-from muster.cel.checker import CheckedExpression, check
+from muster.cel.checker.check import CheckedExpression, check
 from muster.cel.declarations import parse_overload
 from muster.cel.env import CheckEnv
 from muster.cel.parser import parse

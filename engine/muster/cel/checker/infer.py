@@ -10,37 +10,30 @@ from typing import Any, Final
 
 from muster.cel import ast
 from muster.cel.ast import Node
-from muster.cel.checker import compare, literals, messages
+from muster.cel.checker import literals, messages
 from muster.cel.checker.messages import IssueMessage
-from muster.cel.checker.unify import Substitution, values_of
+from muster.cel.checker.unify import Substitution, is_key, numbers_compare, values_of
 from muster.cel.declarations import Overload
 from muster.cel.env import CheckEnv
 from muster.cel.errors import Issue, issue_at
 from muster.cel.resolve import candidates, qualified
 from muster.cel.types import (
     BOOL,
-    BYTES,
-    DOUBLE,
     DYN,
     ERROR,
     INT,
     NAMED,
-    NULL,
     STRING,
-    UINT,
     ListType,
     MapType,
     ObjectType,
-    OpaqueType,
     OptionalType,
-    StringType,
     Type,
     TypeParam,
     TypeType,
     bare,
     is_dyn,
 )
-from muster.cel.values import TypeValue, UInt
 
 #: Deeper trees are refused: a walk takes a few Python frames per level.
 MAX_DEPTH: Final = 250
@@ -90,7 +83,7 @@ class Inference:
 
     @staticmethod
     def _literal(node: ast.Literal) -> Type:
-        return literal_type(node.value)
+        return literals.literal_type(node.value)
 
     def _bind(self, node: ast.Bind) -> Type:
         self._locals = self._locals.new_child({node.name: self.infer(node.value)})
@@ -284,10 +277,10 @@ class Inference:
     def _compare(self, node: ast.Call, name: str, types: list[Type]) -> Type:
         """Check `==`, `!=` and `in`: the operands must have a value in common."""
         left, right = (self.resolved(type_) for type_ in types)
-        message = compare.impossible_value(name, node.args, (left, right))
+        message = literals.impossible_value(name, node.args, (left, right))
         if message is not None:
             self.report(node, message)
-        if compare.numbers_compare(name, left, right):
+        if numbers_compare(name, left, right):
             self.overloads[node.id] = tuple(overload.id for overload in self.env.functions[name][:1])
             return BOOL
         if name == "@in" and not isinstance(bare(right), ListType | MapType | ObjectType | TypeParam | OptionalType):
@@ -409,32 +402,3 @@ class Inference:
                 return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
             case _:
                 return BOOL
-
-
-def is_key(type_: Type) -> bool:
-    """Return whether values of the type can be keys of a map: the specification allows four types."""
-    return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
-
-
-def literal_type(value: ast.LiteralValue) -> Type:
-    """Return the type of a constant, or of a type's name that is already resolved.
-
-    `bool` and `UInt` are asked for before the `int` that they derive from.
-    """
-    match value:
-        case None:
-            return NULL
-        case bool():
-            return BOOL
-        case UInt():
-            return UINT
-        case int():
-            return INT
-        case float():
-            return DOUBLE
-        case str():
-            return STRING
-        case TypeValue(name=name):
-            return TypeType(NAMED.get(name, OpaqueType(name)))
-        case _:
-            return BYTES

@@ -1,6 +1,7 @@
-"""Literals that can only fail: a duration that is none, a pattern that no regular expression is.
+"""Literals: their types, and those that can only be mistakes.
 
-They are tried out with the functions that would get them at run time.
+Mistakes are an argument that makes its call fail, such as `duration('5 minutes')`, a key that a map has twice, and a
+text that is compared with an enum that does not have it. Arguments are tried with the function itself.
 """
 
 from typing import Final
@@ -9,6 +10,23 @@ from muster.cel import ast
 from muster.cel.checker import messages
 from muster.cel.checker.messages import IssueMessage
 from muster.cel.errors import EvaluationError
+from muster.cel.library.registry import lookup
+from muster.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    INT,
+    NAMED,
+    NULL,
+    STRING,
+    UINT,
+    OpaqueType,
+    StringType,
+    Type,
+    TypeType,
+    bare,
+)
+from muster.cel.values import TypeValue, UInt
 
 #: Functions that read a text, and fail on one that says nothing to them.
 _READERS: Final = frozenset(
@@ -17,6 +35,32 @@ _READERS: Final = frozenset(
 #: Functions whose second argument is a regular expression.
 _PATTERNS: Final = frozenset({"matches", "find", "findAll", "regex.extract", "regex.extractAll", "regex.replace"})
 _UNITS: Final = 1_000_000
+#: Comparisons that mean the same with their operands exchanged.
+_MIRRORED: Final = frozenset(("_==_", "_!=_"))
+
+
+def literal_type(value: ast.LiteralValue) -> Type:
+    """Return the type of a constant, or of a type's name that is already resolved.
+
+    `bool` and `UInt` are asked for before the `int` that they derive from.
+    """
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOL
+        case UInt():
+            return UINT
+        case int():
+            return INT
+        case float():
+            return DOUBLE
+        case str():
+            return STRING
+        case TypeValue(name=name):
+            return TypeType(NAMED.get(name, OpaqueType(name)))
+        case _:
+            return BYTES
 
 
 def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
@@ -49,8 +93,6 @@ def _text(node: ast.Node) -> str | None:
 
 
 def _failure(function: str, arguments: list[str | None]) -> str | None:
-    from muster.cel.library.registry import lookup  # late: most expressions have nothing to try out
-
     found = lookup(function, member=False)
     if found is None:
         return None
@@ -59,3 +101,31 @@ def _failure(function: str, arguments: list[str | None]) -> str | None:
     except EvaluationError as error:
         return error.message
     return None
+
+
+def impossible_value(operator: str, operands: tuple[ast.Node, ...], types: tuple[Type, Type]) -> IssueMessage | None:
+    """Return what is wrong with comparing an enum to literals that it does not have; None where nothing is."""
+    pairs = [(operands[0], types[0], operands[1])]
+    if operator in _MIRRORED:
+        pairs.append((operands[1], types[1], operands[0]))
+    for owner, type_, other in pairs:
+        values = bare(type_)
+        if not isinstance(values, StringType) or values.values is None:
+            continue
+        for text in _texts(operator, other):
+            if text not in values.values:
+                return messages.not_a_value(messages.described(owner), text, values.values, operator)
+    return None
+
+
+def _texts(operator: str, node: ast.Node) -> list[str]:
+    """Return the literal texts that a value is compared with."""
+    if operator != "@in":
+        candidates: tuple[ast.Node, ...] = (node,)
+    elif isinstance(node, ast.ListNode):
+        candidates = node.elements
+    elif isinstance(node, ast.MapNode):
+        candidates = tuple(entry.key for entry in node.entries)
+    else:
+        return []
+    return [item.value for item in candidates if isinstance(item, ast.Literal) and isinstance(item.value, str)]

@@ -11,12 +11,15 @@ from typing import Final
 
 from muster.cel.declarations import Overload
 from muster.cel.types import (
+    BOOL,
     DURATION,
     DYN,
+    INT,
     NULL,
     NUMERIC,
     STRING,
     TIMESTAMP,
+    UINT,
     ListType,
     MapType,
     NullableType,
@@ -28,6 +31,7 @@ from muster.cel.types import (
     Type,
     TypeParam,
     TypeType,
+    bare,
     is_dyn,
     parts,
     rebuild,
@@ -183,6 +187,20 @@ class Substitution:
 def can_be_null(type_: Type) -> bool:
     """Return whether null may stand where the type is asked for without a schema's saying so."""
     return type_ in (TIMESTAMP, DURATION) or isinstance(type_, ObjectType | OpaqueType | OptionalType)
+
+
+def is_key(type_: Type) -> bool:
+    """Return whether values of the type can be keys of a map: the specification allows four types."""
+    return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
+
+
+def numbers_compare(operator: str, left: Type, right: Type) -> bool:
+    """Return whether both sides are numbers: they compare by value, whatever their types."""
+    if operator == "@in":
+        right = bare(right)
+        inner = right.element if isinstance(right, ListType) else right.key if isinstance(right, MapType) else None
+        return bare(left) in NUMERIC and inner is not None and bare(inner) in NUMERIC
+    return bare(left) in NUMERIC and bare(right) in NUMERIC
 
 
 def values_of(type_: ObjectType) -> Type:

@@ -118,7 +118,7 @@ def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> Evaluation
     def message() -> str:
         names = sorted(name for name in mapping if isinstance(name, str))
         if isinstance(key, str) and len(key) <= _COMPARED_LENGTH:
-            from difflib import get_close_matches  # only a message needs it
+            from difflib import get_close_matches  # 1.5 ms that only this message needs
 
             compared = [name for name in names[:_COMPARED_NAMES] if len(name) <= _COMPARED_LENGTH]
             near = get_close_matches(key, compared, n=2)
