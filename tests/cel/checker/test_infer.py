@@ -83,7 +83,7 @@ ISSUES = [
         "its fields are 'hubAcceptsClient', 'leaseDurationSeconds', 'paused', 'taints'",
     ),
     ("self['spek']", 4, "self has no field 'spek'", "did you mean 'spec'?"),
-    ("self.spec.taints.all(t, t.keys == 'a')", 26, "t has no field 'keys' of its own", "did you mean 'key'?"),
+    ("self.spec.taints.all(t, t.keys == 'a')", 26, "the schema of t has no field 'keys'", "did you mean 'key'?"),
     ("slef.spec", 0, "undeclared name 'slef'", "did you mean 'self'?"),
     ("i.foo", 2, "i is an int and has no field 'foo'", ""),
     ("fooo(1)", 0, "undeclared function 'fooo'", None),
@@ -117,14 +117,19 @@ ISSUES = [
         "'==' is always false: a bool never equals a string",
         "compare with true or false, without quotes",
     ),
-    ("s == null", 2, "'==' is always false: a string never equals null", "whether a field is there, has(...) says"),
+    (
+        "s == null",
+        2,
+        "'==' is always false: a string never equals null",
+        "use has(...) to ask whether a field is present",
+    ),
     (
         "lease.spec.renewTime == s",
         21,
         "'==' is always false: a timestamp never equals a string",
         "convert the string: timestamp(...)",
     ),
-    ("s in ints", 2, "'in' is always false: no list(int) has a string in it", ""),
+    ("s in ints", 2, "'in' is always false: no list(int) contains a string", ""),
     (
         "status == 'true'",
         7,
@@ -180,14 +185,14 @@ def test_an_issue(text: str, offset: int, message: str, hint: str | None) -> Non
 WARNINGS = [
     ("conditions['Raedy'].status == 'True'", "nothing is known to set conditions['Raedy']", "did you mean 'Ready'?"),
     ("conditions.Raedy.status == 'True'", "nothing is known to set conditions['Raedy']", "did you mean 'Ready'?"),
-    ("has(conditions.Other)", "nothing is known to set conditions['Other']", "known are 'Available', 'Ready'"),
+    ("has(conditions.Other)", "nothing is known to set conditions['Other']", "known keys are 'Available', 'Ready'"),
     ("'Available2' in conditions", "nothing is known to set conditions['Available2']", "did you mean 'Available'?"),
     ("b || true", "this condition is always true: so is the whole '||'", ""),
     ("false && b", "this condition is always false: so is the whole '&&'", ""),
     ("true ? 1 : 2", "this condition is always true: the second branch is never taken", ""),
     (
         "self.spec.taints[0].effects == 'a'",
-        "self.spec.taints[0] has no field 'effects' of its own",
+        "the schema of self.spec.taints[0] has no field 'effects'",
         "did you mean 'effect'?",
     ),
 ]

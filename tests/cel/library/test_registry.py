@@ -59,7 +59,7 @@ def test_a_row_without_documentation_is_refused() -> None:
 
 @pytest.mark.parametrize("lines", [(), ("a  f  () -> int", "b  g  () -> int")])
 def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="no line, or lines of several functions"):
+    with pytest.raises(ValueError, match="no overload, or overloads of several functions"):
         Library("some").plain(*lines, weight=1, doc="x")(int)
 
 
@@ -72,13 +72,13 @@ def test_a_row_without_a_weight_is_no_row() -> None:
     "signature", ["(timestamp) -> int", "duration.() -> string", "(map(string,A)) -> bool", "dyn.() -> A"]
 )
 def test_a_row_that_may_be_given_moving_times_says_what_becomes_of_them(signature: str) -> None:
-    with pytest.raises(ValueError, match=r"some.f\(\) does not say what becomes of values that move with now"):
+    with pytest.raises(ValueError, match=r"some.f\(\) does not declare how it uses values that move with now"):
         Library("some").plain(f"some_f  some.f  {signature}", weight=1, doc="x")(int)
     Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 
 def test_a_row_that_is_never_given_times_declares_nothing_about_them() -> None:
-    with pytest.raises(ValueError, match=r"some.f\(\) is not given values that move with now"):
+    with pytest.raises(ValueError, match=r"some.f\(\) does not take values that move with now"):
         Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 

@@ -28,7 +28,7 @@ from muster.cel.types import (
 )
 from muster.cel.values import TypeValue, UInt
 
-#: Functions that read a text, and fail on one that says nothing to them.
+#: Functions that parse a text.
 _READERS: Final = frozenset(
     {"duration", "timestamp", "quantity", "semver", "ip", "cidr", "url", "int", "uint", "double", "bool"}
 )
@@ -40,9 +40,9 @@ _MIRRORED: Final = frozenset(("_==_", "_!=_"))
 
 
 def literal_type(value: ast.LiteralValue) -> Type:
-    """Return the type of a constant, or of a type's name that is already resolved.
+    """Return the type of a constant, or of the resolved name of a type.
 
-    `bool` and `UInt` are asked for before the `int` that they derive from.
+    `bool` and `UInt` are subclasses of `int`, so they come first.
     """
     match value:
         case None:
@@ -64,7 +64,7 @@ def literal_type(value: ast.LiteralValue) -> Type:
 
 
 def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
-    """Return the literal operand that makes every such call fail, and what to say of it; None where there is none."""
+    """Return a literal operand that always makes the call fail, and the message; None if there is none."""
     if function in _READERS and len(operands) == 1:
         culprit, arguments = operands[0], [_text(operands[0])]
     elif function in _PATTERNS and len(operands) > 1:
@@ -78,7 +78,7 @@ def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.
 
 
 def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:
-    """Return the first literal key of a map that an earlier one repeats; None where there is none."""
+    """Return the first literal key that a map repeats, and the message; None if there is none."""
     seen: set[str] = set()
     for entry in node.entries:
         key = _text(entry.key)
@@ -104,7 +104,7 @@ def _failure(function: str, arguments: list[str | None]) -> str | None:
 
 
 def impossible_value(operator: str, operands: tuple[ast.Node, ...], types: tuple[Type, Type]) -> IssueMessage | None:
-    """Return what is wrong with comparing an enum to literals that it does not have; None where nothing is."""
+    """Return a message if an enum is compared with a literal that it does not have."""
     pairs = [(operands[0], types[0], operands[1])]
     if operator in _MIRRORED:
         pairs.append((operands[1], types[1], operands[0]))
@@ -119,7 +119,7 @@ def impossible_value(operator: str, operands: tuple[ast.Node, ...], types: tuple
 
 
 def _texts(operator: str, node: ast.Node) -> list[str]:
-    """Return the literal texts that a value is compared with."""
+    """Return the literal texts on the other side of a comparison."""
     if operator != "@in":
         candidates: tuple[ast.Node, ...] = (node,)
     elif isinstance(node, ast.ListNode):

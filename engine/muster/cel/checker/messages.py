@@ -1,4 +1,4 @@
-"""Everything the checker says: what is wrong, and what to do. One function per message, in one voice."""
+"""All messages of the checker: what is wrong, and what to do. One function per message."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from muster.cel.types import StringType, Type
 
 
 class IssueMessage(NamedTuple):
-    """The text of an issue, before it has a place."""
+    """The text of an issue, without its place."""
 
     text: str
     hint: str = ""
@@ -25,7 +25,7 @@ def _listed(names: Iterable[str], limit: int = 12) -> str:
 
 
 def described(node: ast.Node) -> str:
-    """Return how messages call the value of `node`: its path (`lease.spec`, `self.items[].name`), or what it is."""
+    """Return the name of a node's value in messages: its path (`lease.spec`, `self.items[].name`) or a description."""
     match node:
         case ast.Ident():
             return node.name
@@ -58,9 +58,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def undeclared_variable(name: str, known: Iterable[str]) -> IssueMessage:
-    """A name that nothing declares."""
+    """A name that is not declared."""
     names = sorted(known)
-    return IssueMessage(f"undeclared name '{name}'", did_you_mean(name, names) or f"declared are {_listed(names)}")
+    hint = did_you_mean(name, names) or f"declared names are {_listed(names)}"
+    return IssueMessage(f"undeclared name '{name}'", hint)
 
 
 def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
@@ -69,23 +70,23 @@ def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
 
 
 def unknown_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage:
-    """A field that the schema does not have."""
+    """A field that is not in the schema."""
     names = sorted(known)
     hint = did_you_mean(name, names) or (f"its fields are {_listed(names)}" if names else "it has no fields")
     return IssueMessage(f"{owner} has no field '{name}'", hint)
 
 
 def no_fields(owner: str, type_: Type, name: str) -> IssueMessage:
-    """A field selected from what has none."""
+    """A field of a value that has no fields."""
     return IssueMessage(f"{owner} is {article(type_)} and has no field '{name}'")
 
 
 def almost_a_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage | None:
-    """A field that the schema does not name, though it allows others, so close to a named one that it is a slip."""
+    """A field that the schema allows but does not name, and that is almost the name of another field."""
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
     if not found:
         return None
-    return IssueMessage(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", is_warning=True)
+    return IssueMessage(f"the schema of {owner} has no field '{name}'", f"did you mean '{found[0]}'?", is_warning=True)
 
 
 def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> IssueMessage:
@@ -103,19 +104,19 @@ def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Ov
 
 
 def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
-    """Return whether the overload takes one of the arguments where it stands: what the author may have meant."""
+    """Return whether the overload takes one of the arguments at its position, so that it may be meant."""
     pairs = zip(overload.params, arguments, strict=False)
     return any(type(param) is type(given) and str(param) == str(given) for param, given in pairs)
 
 
 def different_branches(then: Type, otherwise: Type) -> IssueMessage:
-    """A choice between values that have no type in common."""
+    """A conditional whose branches have no type in common."""
     text = f"the branches of '?:' differ: {article(then)}, {article(otherwise)}"
     return IssueMessage(text, "give both one type, or wrap one in dyn(...)")
 
 
 def never_equal(operator: str, left: Type, right: Type) -> IssueMessage:
-    """A comparison of types that no value has in common."""
+    """A comparison of types that have no value in common."""
     outcome = "true" if operator == "_!=_" else "false"
     text = f"'{OPERATORS[operator]}' is always {outcome}: {article(left)} never equals {article(right)}"
     return IssueMessage(text, _conversion(left, right))
@@ -123,11 +124,11 @@ def never_equal(operator: str, left: Type, right: Type) -> IssueMessage:
 
 def never_in(element: Type, container: Type) -> IssueMessage:
     """An element of a type that the container cannot hold."""
-    return IssueMessage(f"'in' is always false: no {named(container)} has {article(element)} in it")
+    return IssueMessage(f"'in' is always false: no {named(container)} contains {article(element)}")
 
 
 def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> IssueMessage:
-    """A comparison with a text that an enum does not have."""
+    """A comparison of an enum with a text that it does not have."""
     fact = f"{owner} is never '{value}', only {_listed(values)}"
     if operator != "@in":
         fact = f"'{OPERATORS[operator]}' is always {'true' if operator == '_!=_' else 'false'}: {fact}"
@@ -135,69 +136,69 @@ def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "
 
 
 def unknown_key(owner: str, key: str, known: Iterable[str]) -> IssueMessage:
-    """A key of a map that nobody is known to write: a typing error, or a writer still to come."""
+    """A key of a map that is not known to be written: a typo, or nothing writes it yet."""
     names = sorted(known)
-    hint = did_you_mean(key, names) or (f"known are {_listed(names)}" if names else "none is known")
+    hint = did_you_mean(key, names) or (f"known keys are {_listed(names)}" if names else "no key is known")
     return IssueMessage(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
 
 
 def constant_condition(value: str, effect: str) -> IssueMessage:
-    """A literal where a condition belongs."""
+    """A literal as a condition."""
     return IssueMessage(f"this condition is always {value}: {effect}", is_warning=True)
 
 
 def not_iterable(macro: str, type_: Type) -> IssueMessage:
-    """A comprehension over something that has no elements."""
+    """A comprehension over a value without elements."""
     return IssueMessage(f"'{macro}' needs a list or a map, this is {article(type_)}")
 
 
 def not_bool(macro: str, type_: Type) -> IssueMessage:
-    """A condition of a comprehension that is none."""
+    """A condition of a comprehension that is not a bool."""
     return IssueMessage(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
 
 
 def not_optional(what: str, type_: Type) -> IssueMessage:
-    """An element or entry marked with `?` that is no optional."""
+    """An element or entry marked with `?` that is not an optional."""
     return IssueMessage(f"{what} marked with '?' must be an optional, this is {article(type_)}")
 
 
 def not_a_key(type_: Type) -> IssueMessage:
-    """A key of a map literal that no map can have."""
+    """A key of a map literal with a type that map keys cannot have."""
     return IssueMessage(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
 
 
 def not_entries(macro: str, type_: Type) -> IssueMessage:
-    """A `transformMapEntry` whose body is no map."""
+    """A `transformMapEntry` whose body is not a map."""
     return IssueMessage(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
 
 
 def wrong_result(required: Type, actual: Type) -> IssueMessage:
-    """An expression of another type than its place wants."""
+    """An expression whose type is not the required one."""
     return IssueMessage(f"the expression gives {article(actual)}, but its place needs {article(required)}")
 
 
 def unknown_message(name: str) -> IssueMessage:
-    """A message literal; there are no protobuf messages here."""
+    """A message literal; protobuf messages are not supported."""
     return IssueMessage(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
 
 
 def too_deep() -> IssueMessage:
-    """An expression nested past what the checker follows."""
+    """An expression that is nested too deeply for the checker."""
     return IssueMessage("the expression is nested too deeply", "split it with variables")
 
 
 def always_fails(reason: str) -> IssueMessage:
-    """A literal argument that can only fail."""
+    """A literal argument that always makes its call fail."""
     return IssueMessage(f"this call always fails: {reason}")
 
 
 def repeated_key(key: str) -> IssueMessage:
-    """A map literal that names a key twice."""
+    """A map literal that has a key twice."""
     return IssueMessage(f"this map always fails: it has the key '{key}' twice")
 
 
 def named(type_: Type) -> str:
-    """Return how messages name a type: as the specification writes it, without saying that it may be null."""
+    """Return the name of a type in messages: the specification's notation, without null."""
     text = re.sub(r"wrapper\(([^()]*)\)", r"\1", str(type_))
     return {"null_type": "null", "dyn": "value of unknown type"}.get(text, text)
 
@@ -209,10 +210,10 @@ def article(type_: Type) -> str:
 
 
 def _conversion(left: Type, right: Type) -> str:
-    """Return how to make the two fit, where there is one way."""
+    """Return a hint how to make two types comparable; empty if there is none."""
     names = (named(left), named(right))
     if "null" in names:
-        return "whether a field is there, has(...) says"
+        return "use has(...) to ask whether a field is present"
     for one, other in (names, names[::-1]):
         if one in ("timestamp", "duration", "int", "uint", "double") and other == "string":
             return f"convert the string: {one}(...)"

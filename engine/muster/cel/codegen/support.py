@@ -1,4 +1,4 @@
-"""What generated code refers to: the one namespace that all generated functions share."""
+"""The namespace that all generated functions share."""
 
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
@@ -12,11 +12,11 @@ from muster.cel.values import UInt
 
 
 class OperationError(Exception):
-    """Raised by generated code where CEL has an error. What it is, is found out by evaluating again."""
+    """An error of an operation in generated code. Evaluating again with closures explains it."""
 
 
 class _Missing:
-    """Stands for a variable that has no value. It has no items, no class that fits and equals nothing."""
+    """A variable without a value. It has no items, fits no type and equals nothing."""
 
     __slots__ = ()
 
@@ -25,16 +25,16 @@ FAILED = OperationError
 MISSING = _Missing()
 
 ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, OperationError)
-"""What `&&`, `||`, `all` and `exists` absorb: CEL's errors, and those that plain data makes Python raise."""
+"""The errors that `&&`, `||`, `all` and `exists` absorb: those of CEL, and those that Python raises for plain data."""
 
 
 def fail() -> NoReturn:
-    """Raise, as an expression."""
+    """Raise OperationError. A function, so that it can be part of an expression."""
     raise OperationError
 
 
 def over(site: int) -> NoReturn:
-    """Say that the budget is spent."""
+    """Raise BudgetExceeded."""
     raise BudgetExceeded("", site)
 
 

@@ -1,6 +1,6 @@
-"""The arguments of a call before there are any: what the types and the texts of an expression say of their sizes.
+"""The arguments of a call at compile time: their types, sizes and literals.
 
-From this a function says what a call costs at the most, and how large its result is.
+From these a function computes the highest cost of a call, and the size of its result.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,14 @@ Argument: TypeAlias = tuple[Type, Extent]
 
 @dataclass(slots=True)
 class PatternBudget:
-    """Patterns that are written out are compiled to know their size, while that takes little: `left` steps in all."""
+    """The steps that are left for compiling literal patterns, to know their size."""
 
     left: int = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class CallArguments:
-    """The arguments of a call, their types and extents; and those that are written out as literals, by position.
-
-    `path` is how messages call the result.
-    """
+    """The types and extents of a call's arguments, and its literals by position. `path` is its name in messages."""
 
     arguments: list[Argument]
     literals: Mapping[int, object]
@@ -45,11 +42,11 @@ class CallArguments:
         return self.arguments[position][1]
 
     def length(self, position: int) -> IntRange:
-        """How many characters an argument has; of a list that may stand there as well, how many elements."""
+        """The number of characters of an argument, or of elements if it is a list."""
         return self.extent(position).length()
 
     def items(self, position: int) -> IntRange:
-        """How many elements an argument has."""
+        """The number of elements of an argument."""
         return self.extent(position).items()
 
     def listed(self, position: int) -> bool:
@@ -57,7 +54,7 @@ class CallArguments:
         return isinstance(bare(self.type(position)), ListType)
 
     def unknown(self, position: int) -> bool:
-        """Whether nothing is known of an argument's type."""
+        """Whether the type of an argument is unknown."""
         return is_dyn(self.type(position))
 
     def element(self, position: int) -> "CallArguments":
@@ -68,15 +65,15 @@ class CallArguments:
         return replace(self, arguments=[(inner, extent.element or extent_of(inner, extent.path))])
 
     def compared(self, position: int) -> IntRange:
-        """What it takes to compare an argument with another value."""
+        """The units of comparing an argument with another value."""
         return weight(*self.arguments[position])
 
     def element_compared(self, position: int) -> IntRange:
-        """What it takes to compare one element of a list."""
+        """The units of comparing one element of a list."""
         return self.element(position).compared(0) | ONE
 
     def ordered(self, position: int) -> IntRange:
-        """What it takes to order an argument among other values."""
+        """The units of ordering an argument among other values."""
         extent = self.extent(position)
         text = ZERO if extent.scalar else extent.length().as_text
         return text | IntRange(0, PRECISE) if self.precise(position) else text
@@ -95,11 +92,11 @@ class CallArguments:
         return ZERO
 
     def unbounded(self, type_: Type) -> Extent:
-        """A value of the type of which nothing is known."""
+        """The extent of an unknown value of the type."""
         return extent_of(type_, "")
 
     def counting(self, position: int) -> Extent:
-        """A list of as many scalars as an argument says, where it is written out."""
+        """The extent of a list with as many scalars as a literal argument says."""
         count = self.literals.get(position)
         if isinstance(count, int):
             return Extent(max(count, 0), max(count, 0), "", SCALAR)

@@ -25,8 +25,7 @@ LIBRARY = Library("lists")
 
 _SUMMABLE = ("int", "uint", "double", "duration")
 _ORDERED = ("int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration")
-"""Types with a total order: `isSorted`, `min` and `max` exist for lists of them."""
-
+"""Types with a total order: lists of them have `isSorted`, `min` and `max`."""
 
 _EXACT = 2**53
 
@@ -38,7 +37,7 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
 
 
 def scan(given: "CallArguments") -> "IntRange":
-    """Return what it takes to compare every element of a list."""
+    """Return the units of comparing every element of a list."""
     return (given.items(0) * (ELEMENT + given.element_compared(0))).or_nothing
 
 
@@ -76,7 +75,7 @@ def _distinct_cost(given: "CallArguments") -> "IntRange":
     gives=part_of,
 )
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
-    """`list.distinct()`: without repetitions, in the order of first appearance."""
+    """`list.distinct()`: without duplicates, in the order of first appearance."""
     found: list[Any] = []
     identities: set[Any] = set()
     others: list[Any] = []
@@ -84,7 +83,7 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
         spend(meter, site, IDENTITY)
         parts: list[str] = []
         if not _identify(meter, site, item, parts, 0):
-            # What equals no text, list or map can only be found among its own kind.
+            # A value without an identity can only equal another value without one.
             if contains_at(meter, site, item, others):
                 continue
             others.append(item)
@@ -98,14 +97,14 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
 
 
 IDENTITY = 16
-"""Units of an element's identity, beside its length."""
+"""Units of computing an element's identity, besides its length."""
 _DEEPEST = 100
 
 
 def _identify(meter: Meter, site: int, value: Any, parts: list[str], depth: int) -> bool:
-    """Add the pieces of a text that equal values have in common and unequal ones have not; False where there is none.
+    """Add the parts of a text that is the same for equal values only; return False if there is no such text.
 
-    A text, because Python's hashes of numbers and of tuples of them can be made to collide, and those of texts cannot.
+    It is a text because hashes of numbers and tuples can be made to collide, and those of texts cannot.
     """
     kind = value.__class__
     if kind is str:
@@ -165,12 +164,12 @@ def _flat(given: "CallArguments") -> "Extent | None":
     gives=_flat,
 )
 def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
-    """`list.flatten()`, `list.flatten(depth)`: with the elements of inner lists in their place."""
+    """`list.flatten()`, `list.flatten(depth)`: with inner lists replaced by their elements."""
     current = _list("flatten", items, depth)
     if depth.__class__ is not int:
         raise no_overload("flatten", items, depth)
     if depth < 0:
-        raise EvaluationError("flatten() takes a level that is not negative")
+        raise EvaluationError("flatten() takes a depth that is not negative")
     for _ in range(depth):
         spend(meter, site, 2 * len(current))
         if not any(isinstance(item, list) for item in current):
@@ -208,7 +207,7 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
     gives=part_of,
 )
 def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
-    """`list.slice(start, end)`: the elements from one position to before another."""
+    """`list.slice(start, end)`: the elements from `start` to before `end`."""
     _list("slice", items, start, end)
     if start.__class__ is not int or end.__class__ is not int:
         raise no_overload("slice", items, start, end)
@@ -223,7 +222,7 @@ def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[An
 
 
 COMPARISON = 12
-"""Units of one comparison while sorting."""
+"""Units of one comparison in a sort."""
 
 
 def _sort_cost(given: "CallArguments") -> "IntRange":
@@ -237,7 +236,7 @@ def _sort_cost(given: "CallArguments") -> "IntRange":
     "list_sort  sort  list(A).() -> list(A)", weight=20, moving=TimeUse.COMPARED, grows=_sort_cost, gives=part_of
 )
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
-    """`list.sort()`: elements of one ordered type, ascending."""
+    """`list.sort()`: the elements, all of one ordered type, in ascending order."""
     return sort_by_keys(meter, site, items, items)
 
 
@@ -249,7 +248,7 @@ def sort(meter: Meter, site: int, items: Any) -> list[Any]:
     gives=part_of,
 )
 def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
-    """What `list.sortBy(x, key)` becomes: the elements in the order of their keys, which are of one type."""
+    """`list.sortBy(x, key)`: the elements in the order of their keys, which have one type."""
     _list("sort", items)
     spend(meter, site, 4 * len(items))
     if any(key.__class__ is not keys[0].__class__ and type_name(key) != type_name(keys[0]) for key in keys):
@@ -268,7 +267,7 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
 
 
 def extreme_cost(given: "CallArguments") -> "IntRange":
-    """Return what it takes to look for the least of a list, or of all arguments."""
+    """Return the units of searching the least element of a list, or of all arguments."""
     if not given.listed(0) and not is_dyn(bare(given.type(0))):
         return given.between(0, len(given) * ELEMENT)
     each = given.element_compared(0)
@@ -296,7 +295,7 @@ def is_sorted(meter: Meter, site: int, items: Any) -> bool:
     *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=TimeUse.CARRIED, grows=extreme_cost
 )
 def total(meter: Meter, site: int, items: Any) -> Any:
-    """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
+    """`list.sum()`: the sum of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
     spend(meter, site, ELEMENT * len(values))
     if not values:
@@ -348,13 +347,13 @@ def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) ->
 
 @LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
 def first(items: Any) -> OptionalValue:
-    """`list.first()`: as an optional."""
+    """`list.first()`: the first element as an optional."""
     values = _list("first", items)
     return OptionalValue(values[0], present=True) if values else NONE
 
 
 @LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
 def last(items: Any) -> OptionalValue:
-    """`list.last()`: as an optional."""
+    """`list.last()`: the last element as an optional."""
     values = _list("last", items)
     return OptionalValue(values[-1], present=True) if values else NONE

@@ -1,8 +1,8 @@
 """The operators, as the specification declares them.
 
 Numbers compare across `int`, `uint` and `double` by value, as the specification's ordering rule says; the same holds
-for `==`, `!=` and `in`, which the checker decides itself. Everything else is homogeneous. What takes its operands
-unevaluated (`&&`, `||`, `?:`) both engines write out: their rows say what there is, and what it costs.
+for `==`, `!=` and `in`, which the checker decides itself. Everything else is homogeneous. Both engines implement `&&`,
+`||` and `?:` themselves, because these do not always evaluate their operands: here are only their types and costs.
 """
 
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ _ORDERED = (
 
 
 def _alike(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the lines of an operation on two of a type that gives the same."""
+    """Return the lines of an operation on two values of a type that gives the same type."""
     return [f"{id_}_{kind} {operator} ({type_}, {type_}) -> {type_}" for kind, type_ in kinds]
 
 
 def _written_out(*_operands: Any) -> NoReturn:
-    raise AssertionError("both engines write this operator out")
+    raise AssertionError("both engines implement this operator")
 
 
 LIBRARY.plain(
@@ -42,10 +42,10 @@ LIBRARY.plain(
     weight=1,
     moving=TimeUse.CARRIED,
     gives=lambda given: given.extent(1) | given.extent(2),
-    doc="Return one of two.",
+    doc="Return one of two values.",
 )(_written_out)
-LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both hold.")(_written_out)
-LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one holds.")(_written_out)
+LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both are true.")(_written_out)
+LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one is true.")(_written_out)
 
 
 @LIBRARY.plain("logical_not  !_  (bool) -> bool", weight=1)

@@ -19,7 +19,7 @@ _NO_TIME = timedelta()
 
 @LIBRARY.plain("optional_of  optional.of  (A) -> optional_type(A)", weight=8, moving=TimeUse.CARRIED, gives=part_of)
 def of(value: Any) -> OptionalValue:
-    """`optional.of(x)`: an optional that has the value."""
+    """`optional.of(x)`: an optional with the value."""
     return OptionalValue(value, present=True)
 
 
@@ -31,7 +31,7 @@ def of(value: Any) -> OptionalValue:
     moving=TimeUse.COMPARED,
 )
 def of_non_zero(meter: Meter, site: int, value: Any) -> OptionalValue:
-    """`optional.ofNonZeroValue(x)`: none for null, false, 0 and what is empty."""
+    """`optional.ofNonZeroValue(x)`: an optional with the value, but empty for null, false, 0 and empty values."""
     if isinstance(value, timedelta):
         there = different_at(meter, site, value, _NO_TIME)
     else:
@@ -41,7 +41,7 @@ def of_non_zero(meter: Meter, site: int, value: Any) -> OptionalValue:
 
 @LIBRARY.plain("optional_none  optional.none  () -> optional_type(A)", weight=4)
 def none() -> OptionalValue:
-    """`optional.none()`: an optional without a value."""
+    """`optional.none()`: an empty optional."""
     return NONE
 
 
@@ -59,7 +59,7 @@ def has_value(value: Any) -> bool:
 
 @LIBRARY.plain("optional_value  value  optional_type(A).() -> A", weight=4, moving=TimeUse.CARRIED, gives=part_of)
 def value_of(value: Any) -> Any:
-    """`x.value()`: the value; an error where there is none."""
+    """`x.value()`: the value; an error if there is none."""
     if _optional("value", value).present:
         return value.value
     raise EvaluationError("optional.none() dereference: there is no value; use orValue()")
@@ -83,7 +83,7 @@ def or_(value: Any, other: Any) -> OptionalValue:
     gives=lambda given: given.extent(0) | given.extent(1),
 )
 def or_value(value: Any, other: Any) -> Any:
-    """`x.orValue(y)`: the value, or another where there is none."""
+    """`x.orValue(y)`: the value, or `y` if there is none."""
     return value.value if _optional("orValue", value, other).present else other
 
 
@@ -102,7 +102,7 @@ def or_value(value: Any, other: Any) -> Any:
     gives=part_of,
 )
 def unwrap(meter: Meter, site: int, items: Any) -> list[Any]:
-    """`optional.unwrap(list)`, `list.unwrapOpt()`: the values of those that have one."""
+    """`optional.unwrap(list)`, `list.unwrapOpt()`: the values of all optionals that have one."""
     if not isinstance(items, list):
         raise no_overload("optional.unwrap", items)
     spend(meter, site, len(items) // 2 if len(items) > FREE_LENGTH else 0)

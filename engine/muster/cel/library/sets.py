@@ -1,4 +1,4 @@
-"""Lists taken as sets."""
+"""Lists as sets."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ def _pairs(given: "CallArguments") -> "IntRange":
     grows=_pairs,
 )
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.contains(a, b)`: whether all of b is in a."""
+    """`sets.contains(a, b)`: whether a contains all elements of b."""
     _lists("sets.contains", left, right)
     spend(meter, site, ELEMENT * len(right))
     return all(contains_at(meter, site, item, left) for item in right)
@@ -46,7 +46,7 @@ def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
     grows=_pairs,
 )
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.equivalent(a, b)`: whether each is in the other."""
+    """`sets.equivalent(a, b)`: whether each contains all elements of the other."""
     return holds(meter, site, left, right) and holds(meter, site, right, left)
 
 
@@ -57,7 +57,7 @@ def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
     grows=_pairs,
 )
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.intersects(a, b)`: whether they have something in common."""
+    """`sets.intersects(a, b)`: whether they have an element in common."""
     _lists("sets.intersects", left, right)
     spend(meter, site, ELEMENT * len(right))
     return any(contains_at(meter, site, item, left) for item in right)

@@ -38,16 +38,16 @@ def size(value: Any) -> int:
 
 
 SLOW_SEARCH = 128
-"""Up to this length of what is sought, Python may look at each character of the text as often as that is long."""
+"""For a part up to this length, Python may visit each character of the text as often as the part is long."""
 
 
 def pay_for_search(meter: Meter, site: int, text: str, part: str) -> None:
-    """Pay for looking for one text in another."""
+    """Pay for searching one text in another."""
     spend(meter, site, len(text) // 8 * (1 + min(len(part), SLOW_SEARCH) // 8) + len(part) // 8)
 
 
 def search(given: "CallArguments") -> "IntRange":
-    """Return what `pay_for_search` takes of two arguments at the most."""
+    """Return the most that `pay_for_search` spends on two arguments."""
     text, sought = given.length(0).as_text, given.length(1)
     slow = given.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
     return (text * slow + sought.as_text).or_nothing
@@ -55,7 +55,7 @@ def search(given: "CallArguments") -> "IntRange":
 
 @LIBRARY.metered("contains_string  contains  string.(string) -> bool", weight=4, grows=search)
 def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
-    """`text.contains(part)`: whether the part stands in it."""
+    """`text.contains(part)`: whether the text contains the part."""
     if text.__class__ is str and part.__class__ is str:
         pay_for_search(meter, site, text, part)
         return part in text
@@ -64,7 +64,7 @@ def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
 
 @LIBRARY.linear("starts_with_string  startsWith  string.(string) -> bool", weight=1)
 def starts_with(text: Any, part: Any) -> bool:
-    """`text.startsWith(part)`: whether it begins with the part."""
+    """`text.startsWith(part)`: whether the text starts with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.startswith(part))
     raise no_overload("startsWith", text, part)
@@ -72,7 +72,7 @@ def starts_with(text: Any, part: Any) -> bool:
 
 @LIBRARY.linear("ends_with_string  endsWith  string.(string) -> bool", weight=1)
 def ends_with(text: Any, part: Any) -> bool:
-    """`text.endsWith(part)`: whether it ends with the part."""
+    """`text.endsWith(part)`: whether the text ends with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.endswith(part))
     raise no_overload("endsWith", text, part)
@@ -92,12 +92,12 @@ def _string_cost(given: "CallArguments") -> "IntRange":
 
 
 def encoded(given: "CallArguments") -> "Extent":
-    """Return the size of a text that is written in another way: four characters for one at the most."""
+    """Return the size of an encoded text: at most four characters for one."""
     return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
 
 
 def _from(kinds: str, to: str) -> list[str]:
-    """Return the lines of a conversion, which ids call by the kinds of both sides."""
+    """Return the lines of a conversion. Their ids have the kinds of both sides."""
     types = {"int64": "int", "uint64": "uint", "ip": "net.IP", "cidr": "net.CIDR"}
     result = types.get(to, to)
     return [f"{kind}_to_{to} {result} ({types.get(kind, kind)}) -> {result}" for kind in kinds.split()]

@@ -1,4 +1,4 @@
-"""The strings extension. Positions count code points; changes of case concern ASCII only."""
+"""The strings extension. Positions count code points; changes of case apply to ASCII only."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ def _check(function: str, kinds: tuple[type, ...], *values: Any) -> None:
 
 @LIBRARY.plain("string_char_at_int  charAt  string.(int) -> string", weight=8, gives=part_of)
 def char_at(text: Any, position: Any) -> str:
-    """`text.charAt(i)`: the character there, '' just behind the last."""
+    """`text.charAt(i)`: the character at a position; '' directly after the last."""
     _check("charAt", (str, int), text, position)
     if not 0 <= position <= len(text):
         raise EvaluationError(f"index out of range: {position}")
@@ -57,7 +57,7 @@ def _search_cost(given: "CallArguments") -> "IntRange":
     grows=_search_cost,
 )
 def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
-    """`text.indexOf(part)`, `text.indexOf(part, start)`, `list.indexOf(item)`: the first place, or -1."""
+    """`text.indexOf(part)`, `text.indexOf(part, start)`, `list.indexOf(item)`: the first position, or -1."""
     if isinstance(subject, list):
         return lists.index_of(meter, site, subject, part, *start)
     _check("indexOf", (str, str, int), subject, part, *start)
@@ -83,16 +83,14 @@ def _search_back_cost(given: "CallArguments") -> "IntRange":
     grows=_search_back_cost,
 )
 def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
-    """`text.lastIndexOf(part)`, `text.lastIndexOf(part, start)`: the last place not after `start`.
-
-    From the end, Python looks at each character as often as the part is long: all of that is paid for.
-    """
+    """`text.lastIndexOf(part)`, `text.lastIndexOf(part, start)`: the last position that is not after `start`, or -1."""
     if isinstance(subject, list):
         return lists.last_index_of(meter, site, subject, part, *start)
     _check("lastIndexOf", (str, str, int), subject, part, *start)
     begin = start[0] if start else len(subject)
     if not 0 <= begin <= len(subject):
         raise EvaluationError(f"index out of range: {begin}")
+    # Searching from the end, Python may visit each character as often as the part is long.
     spend(meter, site, len(subject) // 8 * (1 + len(part) // 8))
     return int(subject.rfind(part, 0, min(begin + len(part), len(subject))))
 
@@ -115,7 +113,7 @@ def _joined(given: "CallArguments") -> "Extent":
     gives=_joined,
 )
 def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
-    """`list.join()`, `list.join(separator)`: the texts as one."""
+    """`list.join()`, `list.join(separator)`: all texts as one."""
     if not isinstance(parts, list) or separator.__class__ is not str:
         raise no_overload("join", parts, separator)
     spend(meter, site, len(parts) // 2)
@@ -130,20 +128,20 @@ def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
 
 @LIBRARY.linear("string_lower_ascii  lowerAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def lower_ascii(text: Any) -> str:
-    """`text.lowerAscii()`: with small letters."""
+    """`text.lowerAscii()`: in lower case."""
     _check("lowerAscii", (str,), text)
     return str(text.translate(_LOWER))
 
 
 @LIBRARY.linear("string_upper_ascii  upperAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def upper_ascii(text: Any) -> str:
-    """`text.upperAscii()`: with capital letters."""
+    """`text.upperAscii()`: in upper case."""
     _check("upperAscii", (str,), text)
     return str(text.translate(_UPPER))
 
 
 def replaced(given: "CallArguments") -> "Extent":
-    """Return the size of a text in which every place is replaced by the third argument."""
+    """Return the size of a text in which everything is replaced by the third argument."""
     text, by = given.length(0), given.length(2)
     return given.extent(0).sized((text + (text + 1) * by).or_nothing)
 
@@ -160,7 +158,7 @@ def _replace_cost(given: "CallArguments") -> "IntRange":
     gives=replaced,
 )
 def replace(meter: Meter, site: int, text: Any, old: Any, new: Any, *limit: Any) -> str:
-    """`text.replace(old, new)`, `text.replace(old, new, limit)`: at every place; a negative limit means all."""
+    """`text.replace(old, new)`, `text.replace(old, new, limit)`: replaces `old`; a negative limit means all."""
     _check("replace", (str, str, str, int), text, old, new, *limit)
     count = limit[0] if limit else -1
     pay_for_search(meter, site, text, old)
@@ -172,7 +170,7 @@ def replace(meter: Meter, site: int, text: Any, old: Any, new: Any, *limit: Any)
 
 
 PART = 4
-"""Units of one part of a text that is split: a text of its own."""
+"""Units of one part of a split text, which is a new text."""
 
 
 def pieces(given: "CallArguments") -> "Extent":
@@ -216,7 +214,7 @@ def split(meter: Meter, site: int, text: Any, separator: Any, *limit: Any) -> li
     gives=part_of,
 )
 def substring(text: Any, start: Any, *end: Any) -> str:
-    """`text.substring(start)`, `text.substring(start, end)`: from one position to before another."""
+    """`text.substring(start)`, `text.substring(start, end)`: the text from `start` to before `end`."""
     _check("substring", (str, int, int), text, start, *end)
     stop = end[0] if end else len(text)
     for position in (start, stop):
@@ -229,7 +227,7 @@ def substring(text: Any, start: Any, *end: Any) -> str:
 
 @LIBRARY.linear("string_trim  trim  string.() -> string", weight=6, gives=part_of)
 def trim(text: Any) -> str:
-    """`text.trim()`: without white space, as Unicode defines it, at either end."""
+    """`text.trim()`: without white space, as Unicode defines it, at both ends."""
     _check("trim", (str,), text)
     return str(text.strip(_SPACE))
 
@@ -243,7 +241,7 @@ def trim(text: Any) -> str:
     gives=part_of,
 )
 def reverse(subject: Any) -> Any:
-    """`text.reverse()`, `list.reverse()`: the last first."""
+    """`text.reverse()`, `list.reverse()`: in reverse order."""
     if not isinstance(subject, list):
         _check("reverse", (str,), subject)
     return subject[::-1]
@@ -251,7 +249,7 @@ def reverse(subject: Any) -> Any:
 
 @LIBRARY.linear("strings_quote  strings.quote  (string) -> string", weight=60, stride=1, gives=encoded)
 def quote(text: Any) -> str:
-    """`strings.quote(text)`: as a literal that is safe to print."""
+    """`strings.quote(text)`: the text as a literal that is safe to print."""
     _check("strings.quote", (str,), text)
     body = "".join(_QUOTED.get(character, character) for character in text)
     return f'"{body}"'.encode("utf-8", "replace").decode()

@@ -1,6 +1,6 @@
-"""Selection: `a.b`, `a[k]`, `has(a.b)`; and optionals, which are what a selection gives that may find nothing.
+"""Selection: `a.b`, `a[k]`, `has(a.b)`; and optionals, the result of a selection that may find nothing.
 
-Selecting from an optional gives an optional again, so that the class and the functions need each other.
+Selecting from an optional gives an optional again, so the class and the functions need each other.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptionalValue:
-    """A CEL optional: a value, or none."""
+    """A CEL optional: a value or nothing."""
 
     value: Any = None
     present: bool = False
     cel_type: ClassVar[str] = "optional_type"
 
     def __getitem__(self, key: Any) -> "OptionalValue":
-        """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
+        """Return the optional of the value at a key: `x.field` and `x[key]` on an optional."""
         return optional_index(self, key)
 
 
@@ -33,7 +33,7 @@ NONE = OptionalValue()
 
 
 def select(operand: Any, field: str, where: str = "") -> Any:
-    """Return `operand.field`; `where` names the operand in messages."""
+    """Return `operand.field`; `where` is the operand's name in messages."""
     if isinstance(operand, Mapping):
         value = get(operand, field, _MISSING)
         if value is not _MISSING:
@@ -56,7 +56,7 @@ def has(operand: Any, field: str) -> bool:
 
 
 def index(operand: Any, key: Any, where: str = "") -> Any:
-    """Return `operand[key]`; `where` names the operand in messages."""
+    """Return `operand[key]`; `where` is the operand's name in messages."""
     if isinstance(operand, list):
         return operand[_position(operand, key)]
     if isinstance(operand, Mapping):
@@ -105,7 +105,7 @@ def optional_index(operand: Any, key: Any) -> OptionalValue:
 
 
 def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
-    """Return the elements of a list literal, those at `optional` unwrapped or left out."""
+    """Return the elements of a list literal. Those at `optional` are unwrapped, or left out if empty."""
     found = []
     for position, element in enumerate(elements):
         if position not in optional:
@@ -116,7 +116,7 @@ def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]
 
 
 def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
-    """Return the map of a map literal's (key, value, optional): optional values are unwrapped or left out."""
+    """Return the map of (key, value, optional). Optional values are unwrapped, or left out if empty."""
     found = []
     for key, value, optional in entries:
         if not optional:

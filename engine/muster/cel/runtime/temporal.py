@@ -26,7 +26,7 @@ _HIGH = 253_402_300_800 * SECOND
 _INT64 = 2**63
 _SAFE_DAYS = 106_751
 _AHEAD_DAYS = 36_525
-"""Days in which a value may leave the range that it must be in: what is farther off than a century counts as never."""
+"""Days ahead in which the end of a range is recorded: a century. Later counts as never."""
 _AHEAD = _AHEAD_DAYS * 86_400 * SECOND
 _STEADY_DAYS = _SAFE_DAYS - _AHEAD_DAYS
 
@@ -36,22 +36,22 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 class FlipRecorder(Protocol):
-    """The part of a clock that tracked values need."""
+    """The part of a clock that tracked values use."""
 
     now_ns: int
 
     def record_second(self, second: int) -> None:
-        """Note that some outcome changes at this second since 1970."""
+        """Record that an outcome changes at this second since 1970."""
 
     def record_reached(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` reaches this instant."""
+        """Record that an outcome changes when `now` reaches this instant."""
 
     def record_passed(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` is past this instant."""
+        """Record that an outcome changes when `now` is past this instant."""
 
 
 class _Compared:
-    """The comparisons of instants, and those of spans: they tell the clock when their outcome will differ."""
+    """Comparisons of instants or of spans. They tell the clock when their outcome will change."""
 
     __slots__ = ()
     comparable: ClassVar[type]
@@ -76,7 +76,7 @@ class _Compared:
 
 
 class PreciseInstant(_Compared, datetime):
-    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only."""
+    """A timestamp with nanoseconds or tracked. Only `instant()` makes it."""
 
     __slots__ = ("clock", "ns", "rate")
     ns: int
@@ -101,9 +101,9 @@ class PreciseInstant(_Compared, datetime):
 
 
 class Now(PreciseInstant):
-    """A clock's `now` itself: the most frequent tracked value by far. What compares it with plain datetimes is quick.
+    """The `now` of a clock, by far the most frequent tracked value. Comparing it with a plain datetime is fast.
 
-    `plain` is the same instant, untracked.
+    `plain` is the same instant, not tracked.
     """
 
     __slots__ = ("plain",)
@@ -144,7 +144,7 @@ class Now(PreciseInstant):
 
 
 class PreciseSpan(_Compared, timedelta):
-    """A duration with nanoseconds, perhaps tracked. Made by `span()` only."""
+    """A duration with nanoseconds or tracked. Only `span()` makes it."""
 
     __slots__ = ("clock", "ns", "rate")
     ns: int
@@ -214,12 +214,12 @@ def span_ns(value: timedelta) -> int:
 
 
 def rate_of(value: object) -> int:
-    """Return how many seconds the value moves per second of `now`; 0 for everything untracked."""
+    """Return the seconds that a value moves per second of `now`; 0 if it is not tracked."""
     return value.rate if isinstance(value, (PreciseInstant, PreciseSpan)) else 0
 
 
 def clock_of(*values: object) -> FlipRecorder | None:
-    """Return the clock that one of the values is tracked by."""
+    """Return the clock of the first tracked value, if there is one."""
     for value in values:
         if isinstance(value, (PreciseInstant, PreciseSpan)) and value.clock is not None:
             return value.clock
@@ -227,7 +227,7 @@ def clock_of(*values: object) -> FlipRecorder | None:
 
 
 def _result(ns: int, rate: int, clock: FlipRecorder | None) -> timedelta:
-    """Return the duration that arithmetic gives."""
+    """Return the duration of an arithmetic result. Raises EvaluationError if it is out of range."""
     if rate:
         _watch_range(ns, rate, clock, -_INT64, _INT64)
     if not -_INT64 <= ns < _INT64:
@@ -236,7 +236,7 @@ def _result(ns: int, rate: int, clock: FlipRecorder | None) -> timedelta:
 
 
 def _watch_range(ns: int, rate: int, clock: FlipRecorder | None, low: int, high: int) -> None:
-    """Tell the clock when a value enters its range or leaves it, unless that is more than a century ahead."""
+    """Tell the clock when a value enters or leaves its range, unless that is more than a century ahead."""
     reach = _AHEAD * abs(rate)
     if low + reach <= ns < high - reach:
         return
@@ -284,7 +284,7 @@ def difference(meter: Meter, site: int, later: datetime, earlier: datetime) -> t
 
 
 def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
-    """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
+    """Return `later - earlier > limit`, without computing the difference if `later` is `now`."""
     if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _STEADY_DAYS:
@@ -345,7 +345,7 @@ def negate(value: timedelta) -> timedelta:
 
 
 def _compare(left: Any, right: Any, symbol: str) -> bool:
-    """Compare two instants or two spans; tell the clock when the outcome will differ."""
+    """Compare two instants or two spans; tell the clock when the outcome will change."""
     ns = instant_ns if isinstance(left, datetime) else span_ns
     gap = ns(left) - ns(right)
     outcome = COMPARISONS[symbol](gap, 0)
@@ -355,7 +355,7 @@ def _compare(left: Any, right: Any, symbol: str) -> bool:
 
 
 def _record_flip(gap: int, rate: int, symbol: str, clock: FlipRecorder | None, *, outcome: bool) -> None:
-    """Find the first second after now at which `gap + rate * elapsed` compares differently with 0."""
+    """Record the first second after now at which the comparison of `gap + rate * elapsed` with 0 changes."""
     if clock is None:
         return
     compare = COMPARISONS[symbol]
