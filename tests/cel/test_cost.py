@@ -81,7 +81,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("text", "message", "hint", "offset"), LIMITS, ids=[row[0] for row in LIMITS])
-def test_the_dearest_part_is_named_with_what_drives_it(text: str, message: str, hint: str, offset: int) -> None:
+def test_the_costliest_part_is_named_with_what_drives_it(text: str, message: str, hint: str, offset: int) -> None:
     issue = limit_issue(cost_of(text), 10_000, text)
     assert issue is not None
     assert issue.message.endswith(message)

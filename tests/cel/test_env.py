@@ -55,7 +55,7 @@ TIMES = (
 
 @pytest.mark.parametrize("parameter", TIMES)
 def test_a_function_that_may_be_given_moving_times_says_what_becomes_of_them(parameter: Type) -> None:
-    with pytest.raises(ValueError, match="declares what becomes of moving ones"):
+    with pytest.raises(ValueError, match="declares how it uses those that move"):
         cel.Function(len, (STRING, parameter), INT)
     assert cel.Function(len, (STRING, parameter), INT, moving=cel.TimeUse.CARRIED).moving is cel.TimeUse.CARRIED
 

@@ -82,7 +82,7 @@ def test_ids_are_unique_and_in_order_and_offsets_are_in_the_text(text: str) -> N
         ("l.all(x.y, true)", 1, 7, "a macro's variable must be a simple name"),
         ("l.all(x, x, true)", 1, 10, "the two variables of all() have the same name"),
         ("-!a", 1, 2, "'!' and '-' cannot follow each other"),
-        ("f(){a: 1}", 1, 1, "only a type name can stand before '{'"),
+        ("f(){a: 1}", 1, 1, "only a type name can be before '{'"),
     ],
 )
 def test_refusal(text: str, line: int, column: int, message: str) -> None:

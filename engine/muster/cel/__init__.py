@@ -4,7 +4,7 @@
     program.evaluate({"now": now, "lease": lease})   # the value, or EvaluationError
     program.run({"now": now, "lease": lease})        # value or error, horizon, cost, and a trace on request
 
-Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
+Values are plain Python: what loading YAML gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""From a part of an expression to the field that it reads: `lease.spec.renewTime`, `reported['Ready'].status`."""
+"""The fields that an expression reads: `lease.spec.renewTime`, `reported['Ready'].status`."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,17 @@ from muster.cel import ast
 
 
 class FieldAccess(NamedTuple):
-    """A field of a variable: the variable's name, and the steps to the field, keys and indices. `asked_for`: whether it
-    is there, and not what it is, was asked."""
+    """A field of a variable: the variable's name and the keys and indices that lead to the field.
+
+    `asked_for` is true if the expression only asks whether the field exists: `has(x.y)`.
+    """
 
     variable: str
     steps: tuple[str | int, ...]
     asked_for: bool = False
 
     def __str__(self) -> str:
-        """As it is written: `reported['Ready'].status`."""
+        """Return the field as expressions write it: `reported['Ready'].status`."""
         text = self.variable + "".join(
             f".{step}" if isinstance(step, str) and step.isidentifier() else f"[{step!r}]" for step in self.steps
         )
@@ -22,7 +24,7 @@ class FieldAccess(NamedTuple):
 
 
 def access(node: ast.Node) -> FieldAccess | None:
-    """Return the field that a node reads; None for what is no field, or one whose key is computed."""
+    """Return the field that a node reads; None if it reads none, or if a key is computed."""
     steps: list[str | int] = []
     asked_for = isinstance(node, ast.Has)
     while True:

@@ -16,7 +16,7 @@ _MOST_ISSUES = 20
 
 
 def inspect(text: str, env: Env) -> CheckedExpression:
-    """Return what the checker finds: types, and issues of which some may only be warnings. Raises SyntaxIssue."""
+    """Return the types and issues that the checker finds. Raises SyntaxIssue if the text is not CEL."""
     return check(parse(text), check_env(env), text)
 
 
@@ -43,22 +43,22 @@ def analyse(text: str, env: Env) -> Analysis:
 
 
 def _first(issues: tuple[Issue, ...], text: str) -> tuple[Issue, ...]:
-    """Return the first of many issues, and how many more there are at the place of the next."""
+    """Return the first issues, and one that counts the rest."""
     if len(issues) <= _MOST_ISSUES:
         return issues
     rest = issues[_MOST_ISSUES:]
-    message = f"{len(rest):,} more of this expression are not shown"
+    message = f"{len(rest):,} more issues of this expression are not shown"
     return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, is_warning=rest[0].is_warning))
 
 
 def _afford(text: str, env: Env, node: ast.Node, checked: CheckedExpression) -> None:
-    """Refuse an expression that may cost more than its environment allows. Raises CostIssue."""
+    """Raise CostIssue if the expression may cost more than its environment allows."""
     if env.max_estimate is not None and (issue := limit_issue(estimate(node, checked, env), env.max_estimate, text)):
         raise CostIssue((issue,))
 
 
 def _needed(node: ast.Node, types: Mapping[int, Type]) -> dict[int, Type]:
-    """Return the reduced types of what is read from data, of what loops go over, and of the whole."""
+    """Return the reduced types of everything read from data, of the ranges of loops, and of the whole expression."""
     wanted = {node.id}
     for current in ast.walk(node):
         if isinstance(current, ast.Ident | ast.Select | ast.IndexNode):

@@ -21,16 +21,16 @@ from muster.cel.types import Type, parse_type
 from muster.cel.values import Json
 
 _FORMAT = 3
-#: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
+#: The resolved tree of an expression, the types that the generator needs, and the checker's warnings.
 Analysis: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20
 
 
 class ExpressionCache:
-    """The file of one directory. Another process may add to it at the same time: lines are written whole."""
+    """The file of one directory. Several processes may add to it at once: each writes whole lines."""
 
     def __init__(self, directory: Path, version: str) -> None:
-        """Read what is there, as lines; they are looked into when they are asked for."""
+        """Read the lines of the file. `load` parses each on request."""
         self._path = directory / f"expressions-{version}-{_FORMAT}.jsonl"
         self._lines: dict[str, bytes] = {}
         try:
@@ -42,7 +42,7 @@ class ExpressionCache:
             return
 
     def _content(self) -> bytes:
-        """What the file holds. OSError where it is none, or not ours alone."""
+        """Return the content of the file. Raises OSError if it is not a file, or others could have written it."""
         with self._opened(os.O_RDONLY) as file:
             if os.fstat(file.fileno()).st_size > _MAX_BYTES:
                 self._path.unlink()
@@ -50,22 +50,22 @@ class ExpressionCache:
             return file.read()
 
     def _opened(self, flags: int) -> BinaryIO:
-        """Open the file. PermissionError where somebody else could have written it: what it says is believed.
+        """Open the file. Raises PermissionError if somebody else could have written it, because we trust its content.
 
-        Never waits, as it would for a pipe of that name.
+        Never blocks, as it would for a pipe of that name.
         """
         if not _only_we_write(self._path.parent.stat()):
-            raise PermissionError(f"{self._path.parent} is not only its owner's to write")
+            raise PermissionError(f"{self._path.parent} can be written by others")
         careful = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         file = os.fdopen(os.open(self._path, flags | careful, 0o600), "ab" if flags & os.O_APPEND else "rb")
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             file.close()
-            raise PermissionError(f"{self._path} is not its owner's file")
+            raise PermissionError(f"{self._path} is not a file of ours")
         return file
 
     def load(self, text: str, digest: str) -> "Analysis | None":
-        """Return what was kept for a text, None where there is no sound entry."""
+        """Return the analysis of a text; None if there is no valid entry."""
         line = self._lines.pop(_key(text, digest), None)
         if line is None:
             return None
@@ -82,7 +82,7 @@ class ExpressionCache:
     def save(
         self, text: str, digest: str, node: ast.Node, types: Mapping[int, Type], warnings: tuple[Issue, ...] = ()
     ) -> None:
-        """Add an entry. A directory that cannot be written is no error: the next run compiles again."""
+        """Add an entry. If the directory is not writable, do nothing: the next run compiles again."""
         entry = {
             "text": text,
             "env": digest,
@@ -105,10 +105,10 @@ def _only_we_write(status: os.stat_result) -> bool:
 
 
 def _warning(fields: Json) -> Issue:
-    """An issue from its fields. ValueError or TypeError where they are none."""
+    """Return a warning from its fields. Raises ValueError or TypeError if they do not fit."""
     message, offset, line, column, hint = fields
     if not (isinstance(message, str) and isinstance(hint, str)):
-        raise TypeError("a message and a hint are texts")
+        raise TypeError("the message and the hint of a warning must be texts")
     return Issue(message, int(offset), int(line), int(column), hint, is_warning=True)
 
 
@@ -126,5 +126,5 @@ def use(directory: Path | None, version: str) -> None:
 
 
 def current() -> ExpressionCache | None:
-    """Return the cache in use."""
+    """Return the cache in use, if there is one."""
     return _Current.store

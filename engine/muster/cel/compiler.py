@@ -13,13 +13,13 @@ _KEPT = 20_000
 _programs: OrderedDict[tuple[object, ...], Program] = OrderedDict()
 
 
-def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - the interface's name for it
-    """Return the program for `text`. Raises CompileError with all that is wrong, SyntaxIssue where it is not CEL.
+def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - used as cel.compile
+    """Return the program for `text`. Raises CompileError with everything that is wrong.
 
     The same text in an equal environment gives the same program.
     """
     env = _DYNAMIC if env is None else env
-    # Two functions of one signature are one for the digest, but not for the program that calls them.
+    # Functions with the same signature have the same digest, but the program must call the right one.
     key = (text, env.digest, *(id(env.functions[name].call) for name in sorted(env.functions)))
     program = _programs.get(key)
     if program is None:

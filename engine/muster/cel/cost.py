@@ -1,11 +1,11 @@
-"""What an expression can cost at most, before any data is there.
+"""Estimate the cost of an expression before there is any data.
 
-The walk is bottom up: every node gets a range of units and the extent of its value; a comprehension multiplies its
-body by the extent of its range.
+The walk goes bottom up: every node gets a range of units and the extent of its value. A comprehension multiplies the
+cost of its body by the extent of its range.
 
-Units are those of the counter at run time: each node's weight from `muster.cel.weights`, and what operations spend
-besides, for the largest values there may be. So no evaluation of data within its bounds ever spends more than `max`;
-and the counter's one pass over everything is paid for whatever is short-circuited.
+Units are those of the counter at run time: the weight of each node (`muster.cel.weights`), plus what operations spend
+on the largest possible values. So no evaluation of data within its bounds spends more than `max`. As the counter does,
+the estimate counts each node once even if evaluation skips it.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,41 +29,41 @@ from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The units that one evaluation takes: at least `min`, at most `max` where all sizes are within bounds.
+    """The units of one evaluation: at least `min`, and at most `max` if all sizes are within bounds.
 
-    `by_node` gives the range of every sub-expression by node id. `dearest` is the node that contributes most by
-    itself (a loop, a search), and `unbounded` are the values in it whose schema sets no bound, as messages call
-    them: for those a size was assumed.
+    `by_node` has the range of every sub-expression by node id. `costliest` is the node that adds most to the cost
+    without its operands (a loop, a search). `unbounded` names the values in it whose schema sets no bound: their sizes
+    are assumed.
     """
 
     min: int
     max: int
     by_node: Mapping[int, IntRange]
-    dearest: Node
+    costliest: Node
     unbounded: tuple[str, ...]
 
 
 def estimate(node: Node, checked: CheckedExpression, env: Env | None = None) -> Cost:
-    """Return what the checked expression can cost. `env` has what the functions cost that its caller added."""
+    """Return the cost of a checked expression. `env` has the costs of the caller's functions."""
     walk = _CostWalk(checked, env or Env())
     total = walk.visit(node)
-    dearest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
-    blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[dearest]))
+    costliest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
+    blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[costliest]))
     return Cost(
         min=total.min,
         max=total.max,
         by_node=MappingProxyType(walk.costs),
-        dearest=walk.nodes[dearest],
+        costliest=walk.nodes[costliest],
         unbounded=tuple(sorted({path for paths in blamed for path in paths})),
     )
 
 
 def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
-    """Return the issue of an expression that may cost more than `limit` units, at its dearest part; else None."""
+    """Return an issue if the expression may cost more than `limit` units, at its costliest part; else None."""
     if cost.max <= limit:
         return None
     message = (
-        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.dearest)}"
+        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.costliest)}"
     )
     if cost.unbounded:
         names = ", ".join(cost.unbounded)
@@ -73,7 +73,7 @@ def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
         )
     else:
         hint = "nest fewer loops, or look up by key instead of searching"
-    return issue_at(text, cost.dearest.offset, message, hint)
+    return issue_at(text, cost.costliest.offset, message, hint)
 
 
 def _called(node: Node) -> str:
@@ -87,7 +87,7 @@ def _called(node: Node) -> str:
 
 
 class _CostWalk:
-    """One pass over an expression: costs and extents by node id, and what is unbounded where it matters."""
+    """One pass over an expression: costs and extents by node id, and the unbounded values that drive costs."""
 
     def __init__(self, checked: CheckedExpression, env: Env) -> None:
         self.checked = checked
@@ -194,13 +194,13 @@ class _CostWalk:
         return total, self._by_type(node) if extent is None else extent
 
     def _row(self, function: str, count: int, *, member: bool) -> LibraryFunction | None:
-        """Return the row of a function of ours; None for one of the caller's, and for a call that is refused anyway."""
+        """Return the library function; None for a function of the caller, and for a call that does not fit."""
         own = self.env.functions.get(function)
         found = None if own is not None and own.member == member else lookup(function, member=member)
         return found if found is not None and found.accepts(count) else None
 
     def _added(self, function: str, given: CallArguments) -> IntRange:
-        """Return what a function of the caller's spends beyond its weight."""
+        """Return what a function of the caller spends beyond its weight."""
         entry = self.env.functions.get(function)
         return walk(1)(given).or_nothing if entry is not None and entry.walks else ZERO
 
@@ -236,7 +236,7 @@ class _CostWalk:
         return ranged.key or SCALAR, value
 
     def _gathered(self, node: ast.Macro, ranged: Extent, key: Extent) -> Extent:
-        """Return the extent of what a comprehension gives."""
+        """Return the extent of a comprehension's result."""
         if node.name in ROUND:
             return SCALAR
         body = self.extents[node.args[-1].id]
@@ -259,14 +259,14 @@ class _CostWalk:
         return ONE + value.or_nothing + body, self.extents[node.body.id]
 
     def _blame(self, node: Node, extents: list[Extent]) -> None:
-        """Note which unbounded values the cost of a node rests on."""
+        """Record the unbounded values that the cost of a node depends on."""
         paths = tuple(extent.path for extent in extents if extent.assumed and extent.path)
         if paths:
             self.drivers[node.id] = paths
 
 
 def _reading(kind: Type, extent: Extent) -> IntRange:
-    """Return what it takes to read a list or a map of instants, durations or doubles out of data, at the most."""
+    """Return the cost of parsing a list or a map of instants, durations or doubles in data."""
     if not access.is_read(kind):
         return ZERO
     match kind:

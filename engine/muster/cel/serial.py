@@ -1,7 +1,6 @@
-"""Syntax trees as JSON data, and back: how compiled expressions outlive the process.
+"""Syntax trees to JSON data and back, for the cache.
 
-What is read back is checked node by node and never becomes code by itself: a tree that this module returns is one that
-the parser could have made, whoever wrote the data.
+`load` checks every node: it only returns a tree that the parser could have made, whoever wrote the data.
 """
 
 import base64
@@ -69,7 +68,7 @@ def _dump_literal(value: ast.LiteralValue) -> tuple[str, Json]:
 
 
 def load(data: Json, depth: int = 0) -> ast.Node:
-    """Return the tree that `dump` gave the data of. Raises ValueError for anything else."""
+    """Return the tree that `dump` turned into this data. Raises ValueError for anything else."""
     if depth > MAX_DEPTH:
         raise ValueError("nested too deep")
     match data:
