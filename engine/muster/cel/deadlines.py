@@ -93,8 +93,8 @@ def _terms(node: ast.Node, seen: Mapping[int, Any], sign: int) -> Iterator[Term]
 
 def _label(node: ast.Node) -> str:
     """Return the name of a value in the expression; empty for a literal such as `duration('5m')`."""
-    spelled = isinstance(node, ast.Call) and all(isinstance(arg, ast.Literal) for arg in node.args)
-    return "" if spelled and not getattr(node, "target", None) else path(node)
+    is_literal = isinstance(node, ast.Call) and all(isinstance(arg, ast.Literal) for arg in node.args)
+    return "" if is_literal and not getattr(node, "target", None) else path(node)
 
 
 def _sum(terms: list[Term]) -> datetime | None:

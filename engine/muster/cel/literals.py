@@ -43,7 +43,7 @@ def _ranged(text: str, low: int, high: int, kind: str) -> int:
     significant = digits[2 if hexadecimal else 0 :].lstrip("0") or "0"
     value = int(significant[:41], 16 if hexadecimal else 10) * (-1 if text.startswith("-") else 1)
     if not low <= value <= high or len(significant) > 40:
-        raise LiteralError(f"{_short(text)} does not fit into {kind}")
+        raise LiteralError(f"{shortened(text)} does not fit into {kind}")
     return value
 
 
@@ -103,8 +103,9 @@ def _escape(match: "re.Match[str]", start: int) -> str | int:
             return int(match[group], 16)
     if match["octal"]:
         return int(match["octal"], 8)
-    raise LiteralError(f"{_short(match[0])} is not an escape sequence", start + match.start())
+    raise LiteralError(f"{shortened(match[0])} is not an escape sequence", start + match.start())
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text in at most 40 characters."""
     return text if len(text) <= 40 else f"{text[:37]}..."

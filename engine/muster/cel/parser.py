@@ -14,7 +14,7 @@ from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, Unex
 from muster.cel import ast
 from muster.cel.errors import SyntaxIssue, issue_at
 from muster.cel.grammar import parser
-from muster.cel.literals import LiteralError, bytes_, double, integer, string, unsigned
+from muster.cel.literals import LiteralError, bytes_, double, integer, shortened, string, unsigned
 
 MAX_LENGTH = 100_000
 """The most characters of an expression."""
@@ -69,7 +69,7 @@ def _tree(text: str) -> Tree:
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos
-        what = "the expression ends too early" if at_end else f"unexpected {_short(error.token.value)!r}"
+        what = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
         raise SyntaxIssue((issue_at(text, offset, what, _expectation(error.expected)),)) from None
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
@@ -89,10 +89,6 @@ def _expectation(expected: set[str]) -> str:
         return "a value is expected here"
     closers = sorted(_CLOSERS[name] for name in expected & _CLOSERS.keys())
     return f"expected {' or '.join(closers)}" if closers else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 class _Translator:

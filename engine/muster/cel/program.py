@@ -240,7 +240,7 @@ def _unexplained(error: Exception) -> EvaluationError:
         return EvaluationError(error.message)
     if isinstance(error, KeyError):
         return EvaluationError(f"no such key: {named(error.args[0] if error.args else '')}")
-    return EvaluationError("an operation has no value for what it is given; to say which would take too long")
+    return EvaluationError("an operation has no value for its operands; finding out which one would take too long")
 
 
 _LAST = local()

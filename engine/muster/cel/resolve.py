@@ -53,8 +53,8 @@ class _Resolver:
             case ast.Ident():
                 return node if node.name in local else self.named(node, node.name, local) or self.plain(node, local)
             case ast.Select():
-                spelled = None if node.optional else self.spelled(node, local)
-                found = None if spelled is None else self.named(node, spelled, local)
+                dotted = None if node.optional else self.dotted_name(node, local)
+                found = None if dotted is None else self.named(node, dotted, local)
                 return found or replace(node, operand=self.node(node.operand, local))
             case ast.Has():
                 return replace(node, operand=self.node(node.operand, local))
@@ -82,7 +82,7 @@ class _Resolver:
     def all(self, nodes: tuple[ast.Node, ...], local: frozenset[str]) -> tuple[ast.Node, ...]:
         return tuple(self.node(node, local) for node in nodes)
 
-    def spelled(self, node: ast.Node, local: frozenset[str]) -> str | None:
+    def dotted_name(self, node: ast.Node, local: frozenset[str]) -> str | None:
         """Return the dotted name of a chain of selections; None if it begins with a local variable."""
         name = qualified(node)
         return None if name is None or name.partition(".")[0] in local else name
@@ -103,7 +103,7 @@ class _Resolver:
 
     def call(self, node: ast.Call, local: frozenset[str]) -> ast.Node:
         if node.target is not None:
-            prefix = self.spelled(node.target, local)
+            prefix = self.dotted_name(node.target, local)
             found = None if prefix is None else self.function(f"{prefix}.{node.function}")
             if found is not None:
                 return replace(node, function=found, target=None, args=self.all(node.args, local))

@@ -167,7 +167,7 @@ ERROR: Final = Scalar("error")
 
 NUMERIC: Final[frozenset[Type]] = frozenset((INT, UINT, DOUBLE))
 
-#: The identifiers that denote types, as the specification and its libraries spell them.
+#: The identifiers that denote types, as the specification and its libraries write them.
 NAMED: Final[Mapping[str, Type]] = MappingProxyType(
     {
         **{scalar.name: scalar for scalar in (INT, UINT, DOUBLE, BOOL, BYTES, NULL, DYN)},

@@ -1,6 +1,6 @@
 """Check a syntax tree against an environment.
 
-`check` never raises for what an expression says: it collects everything that is wrong, each at its place. The side
+`check` never raises for a mistake in an expression: it collects everything that is wrong, each at its place. The side
 tables are keyed by node id. The code generator and the cost model read them.
 """
 

@@ -220,8 +220,7 @@ class Inference:
         return self._apply(node, "_[?_]" if node.optional else "_[_]", [bare(owner), index], member=False)
 
     def _call(self, node: ast.Call) -> Type:
-        full = self._namespaced(node)
-        if full is not None:
+        if (full := self._namespaced(node)) is not None:
             self.names[node.id] = full
             self._literals(full, node.args)
             return self._apply(node, full, self.infer_all(node.args), member=False)
@@ -277,8 +276,7 @@ class Inference:
     def _compare(self, node: ast.Call, name: str, types: list[Type]) -> Type:
         """Check `==`, `!=` and `in`: some value must be possible for both operands."""
         left, right = (self.resolved(type_) for type_ in types)
-        message = literals.impossible_value(name, node.args, (left, right))
-        if message is not None:
+        if (message := literals.impossible_value(name, node.args, (left, right))) is not None:
             self.report(node, message)
         if numbers_compare(name, left, right):
             self.overloads[node.id] = tuple(overload.id for overload in self.env.functions[name][:1])
@@ -344,8 +342,7 @@ class Inference:
     def _macro(self, node: ast.Macro) -> Type:
         ranged = self.resolved(self.infer(node.range))
         key, value = self._elements(node, bare(ranged))
-        one = len(node.variables) == 1
-        if one:
+        if len(node.variables) == 1:
             variables = {node.variables[0]: value if isinstance(bare(ranged), ListType) else key}
         else:
             variables = dict(zip(node.variables, (key, value), strict=True))
@@ -388,17 +385,15 @@ class Inference:
         match node.name:
             case "filter":
                 plain = bare(ranged)
-                if isinstance(plain, ListType):
-                    return plain
-                return ListType(key)
+                return plain if isinstance(plain, ListType) else ListType(key)
             case "map" | "transformList":
                 return ListType(body)
             case "transformMap":
                 return MapType(key, body)
             case "transformMapEntry":
-                body = self.resolved(body)
-                if isinstance(body, MapType) or is_dyn(body):
-                    return body if isinstance(body, MapType) else MapType(DYN, DYN)
-                return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
+                body = MapType(DYN, DYN) if is_dyn(found := self.resolved(body)) else found
+                if not isinstance(body, MapType):
+                    return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
+                return body
             case _:
                 return BOOL
