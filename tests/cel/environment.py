@@ -1,4 +1,4 @@
-"""A small world for expressions in tests: a cluster, its lease, its conditions."""
+"""An environment for expressions in tests: a cluster, its lease, its conditions."""
 
 from collections.abc import Mapping
 
@@ -75,5 +75,5 @@ VARIABLES: Mapping[str, Type] = {
 }  # fmt: skip
 
 
-SURROUNDINGS = CheckEnv(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)
+ENVIRONMENT = CheckEnv(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)
 """The declarations that `check` asks for."""

@@ -1,4 +1,4 @@
-"""Expressions and objects out of nothing: what the property tests feed to the engine and to its oracles.
+"""Random expressions and objects for the property tests of the engine and its oracles.
 
 A `Grower` writes an expression of a wanted type, over declared variables, from a seed; with `wild` above zero it
 sometimes puts something of another type where one is asked for. `misfit` damages an object as bad data does: fields
@@ -49,7 +49,7 @@ _LITERALS: Final[Mapping[Type, tuple[str, ...]]] = {
 
 
 class Grower:
-    """Writes expressions. `paths` are the texts that read something, by what they give."""
+    """Writes expressions. `paths` has texts that read a value, by its type."""
 
     def __init__(self, random: Random, variables: Mapping[str, Type], wild: float = 0.0) -> None:
         self.random = random

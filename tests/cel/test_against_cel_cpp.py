@@ -28,9 +28,9 @@ from muster.cel.types import (
     ObjectType,
 )
 from tests.cel.comparing import ERROR, comparable
+from tests.cel.environment import ENVIRONMENT, STATUS, VARIABLES
 from tests.cel.expressions import Grower, variable_of
 from tests.cel.oracle import Oracle, declared
-from tests.cel.surroundings import STATUS, SURROUNDINGS, VARIABLES
 from tests.support.examples import often
 
 #: What both sides can declare alike: no objects with known fields, no optionals, no enums.
@@ -47,7 +47,7 @@ seeds = st.integers(0, 2**32)
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
     random = Random(seed)
     text = Grower(random, SHARED, wild=0.05).grow(random.choice(WANTED), depth)
-    found = check(parse(text), replace(SURROUNDINGS, variables=SHARED), text)
+    found = check(parse(text), replace(ENVIRONMENT, variables=SHARED), text)
     theirs = ORACLE.type_of(text)
     if any("key must be" in issue.message or "always fails" in issue.message for issue in found.issues):
         return  # cel-cpp refuses such a key or literal only when it evaluates it

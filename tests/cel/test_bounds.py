@@ -1,4 +1,4 @@
-"""Nothing that an expression or its data can say hangs, exhausts memory, or ends in a traceback."""
+"""No expression and no data hangs the engine, exhausts memory, or ends in a traceback."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ BOUNDED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "variables"), BOUNDED, ids=[text[:50] for text, _ in BOUNDED])
-def test_what_costs_too_much_is_cut_off(text: str, variables: dict[str, Any]) -> None:
+def test_an_expensive_evaluation_is_stopped(text: str, variables: dict[str, Any]) -> None:
     result = cel.compile(text).run(variables, budget=1_000_000)
     assert isinstance(result.error, cel.EvaluationError)
     if "format" not in text:

@@ -1,4 +1,4 @@
-"""Compiled expressions come back from disk as they were, and nothing in the directory can do harm."""
+"""Compiled expressions are loaded from disk unchanged, and no file in the directory can do harm."""
 
 import json
 import os
@@ -84,7 +84,7 @@ def test_types_survive(directory: Path) -> None:
         lambda line: line.split(" ")[0] + " " + '{"text": 1}',
     ],
 )
-def test_an_unsound_entry_is_passed_over(directory: Path, damage: object) -> None:
+def test_an_invalid_entry_is_skipped(directory: Path, damage: object) -> None:
     assert callable(damage)
     cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
@@ -112,7 +112,7 @@ def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_directory_that_others_can_write_into_is_not_used(directory: Path, mode: int) -> None:
-    """What is kept there is believed: somebody else could decide what a policy says."""
+    """We trust the files: with others' files, somebody else could decide what a policy does."""
     cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is not None
     before = lines(directory)
@@ -123,7 +123,7 @@ def test_a_directory_that_others_can_write_into_is_not_used(directory: Path, mod
 
 
 def test_a_pipe_or_a_link_in_its_place_is_not_used(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nobody waits for a writer that never comes."""
+    """Opening never blocks on a pipe without a writer."""
     cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
     elsewhere = path.rename(tmp_path_factory.mktemp("elsewhere") / "file")

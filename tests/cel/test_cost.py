@@ -8,12 +8,12 @@ from muster.cel.checker.check import check
 from muster.cel.cost import Cost, estimate, limit_issue
 from muster.cel.extent import CEILING, DEFAULT_ITEMS, IntRange
 from muster.cel.parser import parse
-from tests.cel.surroundings import SURROUNDINGS
+from tests.cel.environment import ENVIRONMENT
 
 
 def cost_of(text: str) -> Cost:
     node = parse(text)
-    checked = check(node, SURROUNDINGS, text)
+    checked = check(node, ENVIRONMENT, text)
     assert checked.ok
     return estimate(node, checked)
 

@@ -1,4 +1,4 @@
-"""Whatever is written, the front end answers with findings and the engine with a value or an error: nothing else."""
+"""For any text the front end only returns issues, and the engine only a value or an error."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from muster.cel.library.registry import Declarations
 from muster.cel.parser import parse
 from muster.cel.values import UInt
 from muster.yamlio.excerpt import excerpt
-from tests.cel.surroundings import SURROUNDINGS, VARIABLES
+from tests.cel.environment import ENVIRONMENT, VARIABLES
 from tests.support.examples import often
 
 TOKENS = (
@@ -36,7 +36,7 @@ texts = st.one_of(
 
 def examine(node: ast.Node, text: str) -> CheckedExpression:
     """Check, estimate, and show everything that was found."""
-    found = check(node, SURROUNDINGS, text)
+    found = check(node, ENVIRONMENT, text)
     for issue in found.issues:
         assert issue.message
         assert 0 <= issue.offset <= len(text)

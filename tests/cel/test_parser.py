@@ -1,4 +1,4 @@
-"""What the parser accepts, what it makes of it, and how it says no."""
+"""What the parser accepts, the trees it returns, and its error messages."""
 
 import pytest
 

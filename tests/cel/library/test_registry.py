@@ -1,4 +1,4 @@
-"""The rows of functions: each is whole, and together they are one table."""
+"""The table of functions: each function is complete, and no two conflict."""
 
 import re
 from typing import Any
@@ -58,12 +58,12 @@ def test_a_row_without_documentation_is_refused() -> None:
 
 
 @pytest.mark.parametrize("lines", [(), ("a  f  () -> int", "b  g  () -> int")])
-def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
+def test_all_lines_declare_one_function(lines: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="no overload, or overloads of several functions"):
         Library("some").plain(*lines, weight=1, doc="x")(int)
 
 
-def test_a_row_without_a_weight_is_no_row() -> None:
+def test_a_function_needs_a_weight() -> None:
     with pytest.raises(TypeError, match="weight"):
         Library("some").plain("some_f  some.f  (A) -> A")(int)  # type: ignore[call-arg]
 
@@ -71,7 +71,7 @@ def test_a_row_without_a_weight_is_no_row() -> None:
 @pytest.mark.parametrize(
     "signature", ["(timestamp) -> int", "duration.() -> string", "(map(string,A)) -> bool", "dyn.() -> A"]
 )
-def test_a_row_that_may_be_given_moving_times_says_what_becomes_of_them(signature: str) -> None:
+def test_a_function_that_takes_times_declares_how_it_uses_moving_ones(signature: str) -> None:
     with pytest.raises(ValueError, match=r"some.f\(\) does not declare how it uses values that move with now"):
         Library("some").plain(f"some_f  some.f  {signature}", weight=1, doc="x")(int)
     Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=TimeUse.READ, doc="x")(int)
